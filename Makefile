@@ -1,0 +1,72 @@
+# Bare `make` lists the recipes. Text after `##` is the description shown there.
+
+VENV  := .venv
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+# Further arguments of the command a recipe ends in, e.g. `make test ARGS="-k claim -x"`.
+ARGS ?=
+
+BENCHES := throughput enqueue latency growth
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install up test check format bench bench-quick bench-peers chaos mutants lock schema clean
+
+help: ## list the recipes
+	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+		while IFS='|' read -r recipe text; do printf '%-20s %s\n' "$$recipe" "$$text"; done
+
+install: $(STAMP) ## create .venv with the locked packages and Penstock in it
+
+# Redone only when the lock or the project file changed. PYTHON=... chooses another interpreter.
+$(STAMP): requirements.lock pyproject.toml tools/install.sh
+	@PYTHON="$(PYTHON)" tools/install.sh
+
+up: install ## start Penstock on this machine and say where
+	@exec $(BIN)/penstock up $(ARGS)
+
+test: check ## run the checks, then every test
+	$(BIN)/pytest $(ARGS)
+
+check: install ## look at format, lint, types and layers without changing a file
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: install ## write the format and the safe lint fixes into the files
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: install ## measure everything at full size (about half an hour)
+	@set -e; for bench in $(BENCHES); do $(BIN)/penstock bench $$bench $(ARGS); done
+
+bench-quick: install ## measure everything, at most a minute each
+	@set -e; for bench in $(BENCHES) storm; do $(BIN)/penstock bench $$bench --quick $(ARGS); done
+
+bench-peers: install ## measure Penstock and its peers on the same work in one run
+	@if [ -x bench/peers/run.sh ]; then exec bench/peers/run.sh $(ARGS); else exec $(BIN)/python bench/peers/run.py $(ARGS); fi
+
+chaos: install ## the long storm of killed and frozen workers
+	@exec $(BIN)/penstock bench storm $(ARGS)
+
+mutants: install ## plant known bugs one by one; the suite must find each
+	@exec $(BIN)/python -m tests.mutants $(ARGS)
+
+# Keeps every pin that still fits; `make lock ARGS=--upgrade` takes the newest versions.
+lock: ## write requirements.lock anew from pyproject.toml
+	@PYTHON="$(PYTHON)" tools/install.sh --bare
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet 'uv>=0.9,<1'
+	@$(BIN)/uv pip compile pyproject.toml --extra otel --group dev --no-config \
+		--universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--custom-compile-command "make lock" --quiet --output-file requirements.lock $(ARGS)
+	@echo "requirements.lock: $$(grep -c '^[a-z].*==' requirements.lock) packages"
+
+schema: install ## dump the migrated schema to src/penstock/storage/schema.sql
+	@$(BIN)/python -m penstock.storage.dump
+
+clean: ## remove .venv, caches and build results
+	rm -rf $(VENV) .venv.lock build dist htmlcov .coverage .coverage.* \
+		.hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests bench tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -33,7 +33,7 @@ check: install ## look at format, lint, types and layers without changing a file
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 format: install ## write the format and the safe lint fixes into the files
 	$(BIN)/ruff format .

@@ -1,0 +1,172 @@
+"""The server process: find it, start it, wait for it, stop it.
+
+Everything here that starts or stops is called with the start lock held.
+"""
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.errors import EmbeddedServerError
+
+from . import cluster, configuration, installation, processes
+from .home import SOCKET_NAME, Home
+
+READY_TIMEOUT_SECONDS = 300
+"""Recovery after a crash may take a while; a server that gives up is noticed at once."""
+FAST_STOP_SECONDS = 40
+IMMEDIATE_STOP_SECONDS = 10
+ORPHAN_PATIENCE_SECONDS = 2
+STARTUP_LOG = "startup.log"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Postmaster:
+    """What ``postmaster.pid`` says, once it is known to be true."""
+
+    pid: int
+    socket_folder: Path
+    status: str
+
+    @property
+    def is_ready(self) -> bool:
+        return self.status == "ready"
+
+
+def find(home: Home) -> Postmaster | None:
+    """The running server, or None when the pid file is missing or left over from a killed one.
+
+    A server that answers on its socket counts as well, even if its pid means nothing here: it may have been
+    started in another container on the same folder, and a second one would destroy the data.
+    """
+    noted = _read_pid_file(home.data)
+    if noted is None:
+        return None
+    if processes.is_postgres_of(noted.pid, home.data) or _answers(noted.socket_folder):
+        return noted
+    return None
+
+
+def _read_pid_file(data: Path) -> Postmaster | None:
+    """Lines: pid, data folder, start time, port, socket folder, listen address, shared memory key, status."""
+    try:
+        lines = (data / "postmaster.pid").read_text(errors="surrogateescape").splitlines()
+        pid = abs(int(lines[0]))
+    except (FileNotFoundError, ValueError, IndexError):
+        return None
+    folder = lines[4] if len(lines) > 4 else ""
+    status = lines[7].strip() if len(lines) > 7 else "starting"
+    return Postmaster(pid=pid, socket_folder=Path(folder or "/nonexistent"), status=status)
+
+
+def _answers(folder: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(5)
+        try:
+            client.connect(str(folder / SOCKET_NAME))
+        except TimeoutError:
+            return True
+        except (OSError, ValueError):
+            return False
+    return True
+
+
+def ensure_started(home: Home, settings: Mapping[str, str]) -> bool:
+    """Start the server unless a usable one runs; say whether that was necessary.
+
+    One that is shutting down, or whose socket was deleted, cannot take new connections: it is replaced.
+    """
+    running = find(home)
+    if running is not None:
+        if running.status != "stopping" and not (running.is_ready and not _answers(running.socket_folder)):
+            return False
+        stop(home)
+    _start(home, settings)
+    return True
+
+
+def _start(home: Home, settings: Mapping[str, str]) -> None:
+    installed = installation.binaries_for(home)
+    cluster.ensure_cluster(home, installed)
+    processes.end_all(processes.working_in(home.data), patience_seconds=ORPHAN_PATIENCE_SECONDS)
+    home.make_private_folder(home.socket_folder)
+    _remove_stale_files(home)
+    cluster.write_settings(home, settings)
+    _launch(home, installed)
+
+
+def _remove_stale_files(home: Home) -> None:
+    """Their pid may by now belong to another process, and PostgreSQL would take that for a running server."""
+    (home.data / "postmaster.pid").unlink(missing_ok=True)
+    (home.socket_folder / SOCKET_NAME).unlink(missing_ok=True)
+    (home.socket_folder / f"{SOCKET_NAME}.lock").unlink(missing_ok=True)
+
+
+def _launch(home: Home, installed: Path) -> None:
+    """Through a shell that leaves at once: the server is nobody's child, so no process has to reap it, and a
+    supervisor that ends its children does not end the database. Then wait until its pid file shows up.
+    """
+    fixed = configuration.fixed_settings(home.socket_folder)
+    options = [part for name, value in fixed.items() for part in ("-c", f"{name}={value}")]
+    command: list[str | Path] = [installed / "bin" / "postgres", "-D", home.data, *options]
+    log = os.open(home.logs / STARTUP_LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    try:
+        home.account.own(home.logs / STARTUP_LOG)
+        started = home.account.run(
+            ["/bin/sh", "-c", '"$@" </dev/null >&2 & echo $!', "sh", *command], cwd=home.path, error_file=log
+        )
+    finally:
+        os.close(log)
+    pid = int(started.stdout)
+    processes.wait_until(lambda: find(home) is not None or not processes.is_alive(pid), timeout_seconds=30)
+    if find(home) is None:
+        raise _failure(home, "the server ended while starting")
+
+
+def wait_until_ready(home: Home) -> Postmaster:
+    """Needs no lock: several processes may wait for the same start."""
+    deadline = time.monotonic() + READY_TIMEOUT_SECONDS
+    while (found := find(home)) is None or not found.is_ready:
+        if found is None:
+            raise _failure(home, "the server ended while starting")
+        if time.monotonic() > deadline:
+            raise _failure(home, f"the server (pid {found.pid}) is not ready after {READY_TIMEOUT_SECONDS} s")
+        time.sleep(processes.POLL_SECONDS)
+    return found
+
+
+def stop(home: Home) -> None:
+    """Fast: clients are disconnected and a checkpoint is written. If that takes too long, immediately, which costs
+    nothing but a recovery at the next start.
+    """
+    running = find(home)
+    if running is None or not processes.is_postgres_of(running.pid, home.data):
+        return
+    for number, patience in ((signal.SIGINT, FAST_STOP_SECONDS), (signal.SIGQUIT, IMMEDIATE_STOP_SECONDS)):
+        processes.send(running.pid, number)
+        if processes.wait_until(lambda: not processes.is_alive(running.pid), timeout_seconds=patience):
+            home.remove_outside_socket_folder()
+            return
+    raise _failure(home, f"the server (pid {running.pid}) does not stop")
+
+
+def _failure(home: Home, problem: str) -> EmbeddedServerError:
+    lines, log = _last_words(home.logs)
+    return EmbeddedServerError(
+        what=f"{problem}; last lines of its log: {lines}",
+        next_step=f"The whole log is {log}.",
+    )
+
+
+def _last_words(logs: Path) -> tuple[str, Path]:
+    """Of the newest log that says anything: until it has read its settings, the server uses the start-up log."""
+    by_age = sorted(logs.glob("*.log"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    for log in by_age:
+        lines = log.read_text(errors="replace").strip().splitlines()[-6:]
+        if lines:
+            return " / ".join(line.strip() for line in lines), log
+    return "(empty)", logs / STARTUP_LOG

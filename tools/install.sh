@@ -88,10 +88,11 @@ fi
 log=.venv/install.log
 if [ "${1:-}" = "--bare" ]; then exit 0; fi
 
-pip() { .venv/bin/python -m pip --disable-pip-version-check --no-input "$@"; }
+# Spelt out, not a shell function: an interrupted set-up then ends pip itself and not only a shell around it.
+pip=".venv/bin/python -m pip --disable-pip-version-check --no-input"
 
 with_dots "Installing $(grep -c '^[a-z].*==' requirements.lock) locked packages" \
-    pip install --require-hashes --only-binary :all: -r requirements.lock
+    $pip install --require-hashes --only-binary :all: -r requirements.lock
 # The build backend is part of the lock, so nothing is fetched here that has no hash.
-with_dots "Installing penstock itself" pip install --no-deps --no-build-isolation --no-index -e .
+with_dots "Installing penstock itself" $pip install --no-deps --no-build-isolation --no-index -e .
 touch .venv/.installed

@@ -1,7 +1,7 @@
 """The operating-system user the server runs as.
 
-PostgreSQL refuses to run as root, and should: so root gets a system user of its own for it. Everybody else runs
-the server as themselves.
+PostgreSQL refuses to run as root, and should: so root gets a system user of its own for it. Everybody else
+runs the server as themselves.
 """
 
 import grp
@@ -18,10 +18,18 @@ from penstock.errors import EmbeddedServerError
 
 SYSTEM_USER = "penstock"
 KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+USERADD_PATIENCE_SECONDS = 10
+
+Command = Sequence[str | Path]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
+    """Whatever happens inside the home folder is done as this user, also when we are root.
+
+    Root writing into a folder of another user would follow the links that this user may have put there.
+    """
+
     uid: int
     gid: int
     name: str
@@ -33,33 +41,20 @@ class Account:
         """True when we are root and the server runs as somebody else."""
         return self.uid != os.geteuid()
 
-    def run(
-        self,
-        command: Sequence[str | Path],
-        *,
-        cwd: Path = Path("/"),
-        text_in: str | None = None,
-        error_file: int | None = None,
-        timeout_seconds: float = 60,
-    ) -> subprocess.CompletedProcess[str]:
-        """Run to the end as this user.
-
-        In a session of its own, so that Ctrl-C in our terminal does not reach it, and with nothing of our
+    def start(
+        self, command: Command, *, cwd: Path = Path("/"), stdin: int = subprocess.DEVNULL
+    ) -> subprocess.Popen[bytes]:
+        """In a session of its own, so that Ctrl-C in our terminal does not reach it, and with nothing of our
         environment that could change how PostgreSQL behaves (``PGDATA``, ``PGOPTIONS`` …).
         """
         environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
-        return subprocess.run(
-            [str(part) for part in command],
+        return subprocess.Popen(
+            [os.fspath(part) for part in command],
             cwd=cwd,
             env=environment | {"LC_ALL": "C", "TZ": "UTC"},
-            input=text_in,
-            stdin=subprocess.DEVNULL if text_in is None else None,
+            stdin=stdin,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if error_file is None else error_file,
-            text=True,
-            errors="replace",
-            timeout=timeout_seconds,
-            check=False,
+            stderr=subprocess.STDOUT,
             start_new_session=True,
             umask=0o077,
             user=self.uid if self.is_other else None,
@@ -67,10 +62,21 @@ class Account:
             extra_groups=[] if self.is_other else None,
         )
 
-    def own(self, path: Path) -> None:
-        """Hand a file or folder that we made to the server's user."""
-        if self.is_other:
-            os.chown(path, self.uid, self.gid, follow_symlinks=False)
+    def run(
+        self, command: Command, *, cwd: Path = Path("/"), text_in: str = "", timeout_seconds: float = 60
+    ) -> tuple[int, str]:
+        """To the end. Returns the exit code and everything it said."""
+        with self.start(command, cwd=cwd, stdin=subprocess.PIPE) as process:
+            try:
+                said, _ = process.communicate(text_in.encode(), timeout=timeout_seconds)
+            except BaseException:
+                process.kill()
+                raise
+        return process.returncode, said.decode(errors="replace").strip()
+
+    def run_script(self, script: str, *arguments: str | Path, text_in: str = "") -> tuple[int, str]:
+        """A line of shell, with its arguments as ``$1`` and on, so that no path needs quoting."""
+        return self.run(["/bin/sh", "-c", script, "sh", *arguments], text_in=text_in)
 
 
 def server_account() -> Account:
@@ -94,22 +100,23 @@ def _own_account() -> Account:
 
 def _system_user() -> pwd.struct_passwd:
     """Several processes may arrive at once: useradd locks the user database, so whoever loses looks again."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + USERADD_PATIENCE_SECONDS
     while (entry := _find_system_user()) is None:
         refusal = _add_system_user()
-        if refusal and _find_system_user() is None and time.monotonic() > deadline:
-            raise EmbeddedServerError(
-                what=f"the system user {SYSTEM_USER!r}, which runs the server for root, is missing: {refusal}",
-                next_step=f"Create a system user called {SYSTEM_USER!r}, or run Penstock as a normal user.",
-            )
+        if refusal and time.monotonic() > deadline:
+            raise _no_system_user(refusal)
         if refusal:
             time.sleep(0.1)
     if entry.pw_uid == 0:
-        raise EmbeddedServerError(
-            what=f"the system user {SYSTEM_USER!r} is root itself (user number 0)",
-            next_step="Give it a number of its own, or run Penstock as a normal user.",
-        )
+        raise _no_system_user("a user of that name has the number 0, which is root")
     return entry
+
+
+def _no_system_user(reason: str) -> EmbeddedServerError:
+    return EmbeddedServerError(
+        what=f"it cannot run as root, and there is no system user {SYSTEM_USER!r} to run it: {reason}",
+        next_step=f"Create a system user called {SYSTEM_USER!r}, or run Penstock as a normal user.",
+    )
 
 
 def _find_system_user() -> pwd.struct_passwd | None:
@@ -123,10 +130,7 @@ def _add_system_user() -> str:
     """Returns why it did not work, or nothing."""
     program = shutil.which("useradd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if program is None:
-        raise EmbeddedServerError(
-            what=f"it cannot run as root, and there is no useradd to create the system user {SYSTEM_USER!r}",
-            next_step=f"Create a system user called {SYSTEM_USER!r}, or run Penstock as a normal user.",
-        )
+        raise _no_system_user("useradd, which would create it, is not installed")
     group = ["--gid", SYSTEM_USER] if _group_exists() else ["--user-group"]
     nowhere = ["--no-create-home", "--home-dir", "/nonexistent", "--shell", _no_login()]
     command = [program, "--system", *nowhere, *group, SYSTEM_USER]

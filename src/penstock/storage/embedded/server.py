@@ -5,16 +5,17 @@ Two files in ``home/run``, locked with ``flock``:
 ``users.lock``   held *shared* by every process that uses the server; the kernel drops it with the process
 ``start.lock``   held *exclusively* by whoever is starting or stopping the server
 
-The last one out can lock ``users.lock`` exclusively, and stops the server. If everybody was killed, the server goes
-on without users; the next to arrive uses it, and the next to leave alone stops it.
+The last one out can lock ``users.lock`` exclusively, and stops the server. If everybody was killed, the
+server goes on without users; the next to arrive uses it, and the last of those to leave stops it.
 
-A forked child (``multiprocessing`` with ``fork``) inherits the lock and keeps it until it ends, but cannot release
-it: the handle belongs to the process that acquired it. Programs started with ``subprocess`` inherit nothing.
+A forked child (``multiprocessing`` with ``fork``) inherits the lock and keeps it until it ends, but cannot
+release it: the handle belongs to the process that acquired it. ``subprocess`` passes nothing on.
 """
 
 import atexit
 import fcntl
 import os
+import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -39,13 +40,17 @@ class _Membership:
         self.home = home
         self.process = os.getpid()
         self.guard = threading.Lock()
-        self.descriptor: int | None = locks.open_lock_file(home.users_lock)
-        home.account.own(home.users_lock)
+        self.descriptor: int | None = None
 
     def join(self) -> None:
         """With the start lock held, so that nobody can be taking the server down."""
-        if self.descriptor is not None:
-            locks.wait_for_lock(self.descriptor, fcntl.LOCK_SH, timeout_seconds=LOCK_TIMEOUT_SECONDS)
+        descriptor = locks.open_lock_file(self.home.users_lock)
+        try:
+            locks.wait_for_lock(descriptor, fcntl.LOCK_SH, timeout_seconds=LOCK_TIMEOUT_SECONDS)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        self.descriptor = descriptor
 
     def leave(self) -> None:
         with self.guard:
@@ -59,6 +64,7 @@ class _Membership:
             os.close(descriptor)
 
     def _leave_and_close_up(self, descriptor: int) -> None:
+        """The lock is dropped even if the server cannot be stopped: nobody should wait for us."""
         try:
             with _starting_or_stopping(self.home):
                 locks.unlock(descriptor)
@@ -102,9 +108,10 @@ def acquire(home: Path | None = None, *, settings: Mapping[str, str] | None = No
     """
     wanted = dict(settings or {})
     configuration.check_overrides(wanted)
+    account = server_account()
     chosen = default_home() if home is None else home
     with _sentences_for(chosen):
-        prepared = prepare_home(chosen, server_account())
+        prepared = prepare_home(chosen, account)
         membership = _Membership(prepared)
         try:
             with _starting_or_stopping(prepared):
@@ -131,7 +138,6 @@ def _url(socket_folder: Path) -> str:
 def _starting_or_stopping(home: Home) -> Iterator[None]:
     try:
         with locks.exclusive(home.start_lock, timeout_seconds=LOCK_TIMEOUT_SECONDS):
-            home.account.own(home.start_lock)
             yield
     except locks.LockTimeout:
         raise EmbeddedServerError(
@@ -150,4 +156,9 @@ def _sentences_for(home: Path) -> Iterator[None]:
         raise EmbeddedServerError(
             what=f"the folder {home} cannot be used: {error.strerror or error} ({error.filename or home})",
             next_step="Check free space and permissions there, or set PENSTOCK_HOME to another folder.",
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise EmbeddedServerError(
+            what=f"the folder {home} cannot be used: {error.cmd[0]} did not end in {error.timeout} s",
+            next_step="See whether its disk answers, or set PENSTOCK_HOME to another folder.",
         ) from error

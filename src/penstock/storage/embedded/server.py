@@ -53,12 +53,13 @@ class _Membership:
         self.descriptor = descriptor
 
     def leave(self) -> None:
+        """A home that was deleted has nothing left to stop: its server notices within a minute and ends."""
         with self.guard:
             descriptor, self.descriptor = self.descriptor, None
         if descriptor is None:
             return
         try:
-            if os.getpid() == self.process:
+            if os.getpid() == self.process and self.home.start_lock.exists():
                 self._leave_and_close_up(descriptor)
         finally:
             os.close(descriptor)

@@ -1,0 +1,121 @@
+"""Every setting, its default and its bounds. Read from the environment with the prefix ``PENSTOCK_``.
+
+`penstock config show` lists them with their values and where each came from; ``docs/settings.md`` is generated
+from the descriptions here.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from penstock.errors import InvalidSetting
+
+PREFIX = "PENSTOCK_"
+
+
+class Settings(BaseSettings):
+    """Frozen, checked at construction, one field per setting."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
+
+    # ---- where things are
+    database_url: SecretStr | None = Field(
+        None, description="PostgreSQL 15+ to use. Unset: the embedded server in PENSTOCK_HOME."
+    )
+    home: Path | None = Field(
+        None, description="Folder of the embedded server. Default: the user's data directory (/var/lib/penstock as root)."
+    )
+    app: str | None = Field(None, description="The application, as module:name. Also `--app`.")
+    host: str = Field("127.0.0.1", description="Address the HTTP endpoint listens on.")
+    port: int = Field(8080, ge=0, le=65535, description="Port of the HTTP endpoint; 0 takes a free one.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
+    log_format: Literal["auto", "json", "console"] = Field(
+        "auto", description="json, console, or auto: console on a terminal, json elsewhere."
+    )
+
+    # ---- the worker
+    runners: int = Field(1, ge=1, le=64, description="Runner processes per supervisor.")
+    pool_size: int = Field(10, ge=1, le=10_000, description="Processors per stage and runner, unless the stage says so.")
+    inbox_size: int = Field(1000, ge=1, le=100_000, description="Claimed tasks that may wait per stage in a runner.")
+    claim_min: int = Field(10, ge=1, le=1000, description="Smallest claim.")
+    claim_max: int = Field(1000, ge=1, le=10_000, description="Largest claim.")
+    target_slice_ms: int = Field(5000, ge=1, le=3_600_000, description="A claim should hold about this much work per processor.")
+    safety_factor: float = Field(0.7, gt=0, le=1, description="Share of the slice that a claim fills.")
+    heartbeat_seconds: float = Field(3.0, gt=0, le=60, description="Time between heartbeats.")
+    lease_seconds: float = Field(10.0, gt=0, le=3600, description="A worker silent this long is dead.")
+    poll_min_seconds: float = Field(0.05, gt=0, le=60, description="First pause after an empty claim.")
+    poll_max_seconds: float = Field(1.0, gt=0, le=3600, description="Longest pause between claims of an idle worker.")
+    grace_seconds: float = Field(10.0, ge=0, le=3600, description="SIGTERM: time running tasks get before they are handed back.")
+    kill_grace_seconds: float = Field(
+        5.0, ge=0, le=600, description="Past its deadline a handler gets this long to react before its process is killed."
+    )
+    health_seconds: float = Field(30.0, gt=0, le=3600, description="Time between health reports.")
+
+    # ---- pace
+    profile: Literal["event", "paced"] = Field(
+        "event", description="event: claim as soon as there is room. paced: the gentle polling below."
+    )
+    discovery_seconds: float = Field(60.0, gt=0, le=86_400, description="paced: time between claims.")
+    coordination_seconds: float = Field(5.0, gt=0, le=3600, description="paced: time between assignments.")
+    assignments_per_cycle: int = Field(3, ge=1, le=10_000, description="paced: tasks assigned per stage and cycle.")
+    paced_batch: int = Field(10, ge=1, le=10_000, description="paced: rows per claim.")
+    cleanup_seconds: float = Field(300.0, gt=0, le=86_400, description="paced: time between clean-ups.")
+
+    # ---- policy
+    timeout_seconds: float = Field(300.0, gt=0, le=30 * 86_400, description="Deadline of one run, unless the stage says so.")
+    max_attempts: int = Field(3, ge=1, le=1000, description="Tries per stage, unless the stage or the task says so.")
+    crash_limit: int = Field(3, ge=1, le=100, description="Crashes of its process before a task is a dead letter.")
+    rescue_limit: int = Field(10, ge=1, le=1000, description="Rescues from lost machines before a task is a dead letter.")
+    max_result_bytes: int = Field(
+        16 * 1024 * 1024, ge=1024, le=200 * 1024 * 1024, description="Largest result that is stored."
+    )
+    retention_days: float = Field(30.0, gt=0, le=36_500, description="Finished tasks are kept this long.")
+
+    # ---- the database link
+    connect_timeout_seconds: float = Field(5.0, gt=0, le=300, description="A connection that takes longer has failed.")
+    command_timeout_seconds: float = Field(30.0, gt=0, le=3600, description="A statement without an answer for so long has failed.")
+    statement_cache: int = Field(100, ge=0, le=10_000, description="Prepared statements kept per connection; 0 for PgBouncer in transaction mode.")
+    listen: bool = Field(True, description="Be woken by NOTIFY; false for PgBouncer in transaction mode (polling only).")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Settings":
+        if self.heartbeat_seconds * 2 > self.lease_seconds:
+            raise ValueError(
+                f"PENSTOCK_LEASE_SECONDS = {self.lease_seconds:g} has to be at least twice PENSTOCK_HEARTBEAT_SECONDS"
+                f" = {self.heartbeat_seconds:g}, or one lost heartbeat would end every lease"
+            )
+        if self.claim_min > self.claim_max:
+            raise ValueError(f"PENSTOCK_CLAIM_MIN = {self.claim_min} is above PENSTOCK_CLAIM_MAX = {self.claim_max}")
+        if self.poll_min_seconds > self.poll_max_seconds:
+            raise ValueError("PENSTOCK_POLL_MIN_SECONDS is above PENSTOCK_POLL_MAX_SECONDS")
+        return self
+
+    @property
+    def url(self) -> str | None:
+        return None if self.database_url is None else self.database_url.get_secret_value()
+
+
+def load(**overrides: Any) -> Settings:
+    """Settings from the environment; an override of None counts as not given. Bad values become one sentence."""
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if not first["loc"]:
+            raise InvalidSetting("settings", "", str(first["msg"]).removeprefix("Value error, ")) from None
+        name = str(first["loc"][0])
+        raise InvalidSetting(f"{PREFIX}{name.upper()}", first.get("input"), first["msg"]) from None
+
+
+def origin(name: str, overrides: Mapping[str, object], environment: Mapping[str, str] = os.environ) -> str:
+    """Where a setting's value came from, for `penstock config show`."""
+    if overrides.get(name) is not None:
+        return "command line"
+    variable = f"{PREFIX}{name.upper()}"
+    known = {key.upper() for key in environment}
+    return f"environment {variable}" if variable in known else "default"

@@ -1,0 +1,242 @@
+"""Takes work: lane by lane, strict by priority, fair between lanes of one priority.
+
+The worker rotates over the active lanes of its stages and takes the top of each. For every (stage, lane) it
+remembers how far it got, so that a claim does not walk over rows that are gone but not yet vacuumed; about once
+a second it starts at the front again, for rows that committed late or came back.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from penstock.failpoints import Failpoints
+from penstock.model import Claimed, LaneView
+from penstock.storage import lanes as lane_table
+from penstock.storage import queue, stages
+from penstock.storage.database import Link
+from penstock.storage.queue import FRONT, Wanted
+
+# Lanes asked in one statement. More per statement starves none, but makes quotas small.
+_WINDOW = 20
+_FRONT_EVERY_SECONDS = 1.0
+# A scan from the front may take at most this share of the time between two of them.
+_FRONT_SHARE = 0.05
+
+
+@dataclass(slots=True)
+class _Place:
+    """How far one (stage, lane) was read."""
+
+    after: tuple[datetime, int] = FRONT
+    front_due: float = 0.0
+    dry_until: float = 0.0
+
+
+@dataclass(slots=True)
+class _Ring:
+    """Lanes of one stage and priority, in turn."""
+
+    lanes: list[LaneView] = field(default_factory=list)
+    at: int = 0
+
+    def window(self, size: int) -> list[LaneView]:
+        """The next lanes, each at most once; the following call starts behind them."""
+        count = min(size, len(self.lanes))
+        chosen = [self.lanes[(self.at + turn) % len(self.lanes)] for turn in range(count)]
+        self.at = (self.at + count) % max(len(self.lanes), 1)
+        return chosen
+
+
+class Claimer:
+    """Owns one connection; used by discovery only."""
+
+    def __init__(
+        self,
+        *,
+        link: Link,
+        worker: int,
+        failpoints: Failpoints,
+        pipelines: Mapping[int, str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``pipelines``: the stages this runner serves, by id, in the order they are served."""
+        self._link = link
+        self._worker = worker
+        self._failpoints = failpoints
+        self._pipelines = dict(pipelines)
+        self._clock = clock
+        self._rings: dict[int, dict[int, _Ring]] = {}
+        self._places: dict[tuple[int, int], _Place] = {}
+        self._limited_stages: frozenset[int] = frozenset()
+        self._limited_lanes: frozenset[int] = frozenset()
+        self._read_at = float("-inf")
+        self._read_took = 0.0
+        self.priorities: dict[int, int] = {}
+
+    @property
+    def limited_stages(self) -> frozenset[int]:
+        return self._limited_stages
+
+    def forget_dry(self) -> None:
+        """Something was enqueued: look at every lane again."""
+        for place in self._places.values():
+            place.dry_until = 0.0
+        self._read_at = float("-inf") if self._clock() - self._read_at > max(0.02, 20 * self._read_took) else self._read_at
+
+    async def claim(self, room: Mapping[int, int]) -> list[Claimed]:
+        """Up to ``room[stage]`` tasks of each stage."""
+        await self._read_lanes()
+        self._failpoints.hit("before_claim", self._link.drop)
+        left = {stage: count for stage, count in room.items() if count > 0 and stage in self._rings}
+        claimed: list[Claimed] = []
+        for priority in sorted({number for stage in left for number in self._rings[stage]}):
+            claimed += await self._claim_priority(priority, left)
+            if not any(left.values()):
+                break
+        if claimed:
+            self._failpoints.hit("after_claim_commit", self._link.drop)
+        return claimed
+
+    async def _claim_priority(self, priority: int, left: dict[int, int]) -> list[Claimed]:
+        """One priority, until the room is filled or every lane had its turn."""
+        claimed: list[Claimed] = []
+        turns = {
+            stage: len(self._rings[stage][priority].lanes) for stage in left if priority in self._rings[stage]
+        }
+        while True:
+            wanted: list[Wanted] = []
+            now = self._clock()
+            for stage, turn in list(turns.items()):
+                room = left[stage]
+                if turn <= 0 or room <= 0:
+                    turns.pop(stage)
+                    continue
+                window = self._rings[stage][priority].window(min(_WINDOW, turn, room))
+                turns[stage] = turn - len(window)
+                wanted += self._quotas(stage, window, room, now)
+            if wanted:
+                got = await self._take(wanted)
+                for one in got:
+                    left[one.stage] -= 1
+                claimed += got
+                # A lane that filled its quota has more: give it another turn while there is room.
+                for stage in {w.stage for w in wanted}:
+                    if left[stage] > 0 and any(w.stage == stage and w.quota < 0 for w in wanted):
+                        turns[stage] = len(self._rings[stage][priority].lanes)
+            if not turns:
+                return claimed
+
+    def _quotas(self, stage: int, window: Sequence[LaneView], room: int, now: float) -> list[Wanted]:
+        due = [lane for lane in window if self._place(stage, lane.id).dry_until <= now]
+        weights = sum(lane.weight for lane in due)
+        wanted = []
+        for lane in due:
+            place = self._place(stage, lane.id)
+            quota = min(room, max(1, room * lane.weight // weights))
+            after = FRONT if now >= place.front_due else place.after
+            wanted.append(Wanted(stage, lane.id, quota, after))
+        return wanted
+
+    def _place(self, stage: int, lane: int) -> _Place:
+        place = self._places.get((stage, lane))
+        if place is None:
+            place = self._places[(stage, lane)] = _Place()
+        return place
+
+    async def _take(self, wanted: list[Wanted]) -> list[Claimed]:
+        started = self._clock()
+        async with self._link.guarded() as connection:
+            if self._limited_stages or self._limited_lanes:
+                wanted, got = await self._claim_within_limits(connection, wanted)
+            else:
+                limit = sum(w.quota for w in wanted)
+                got = await queue.claim(connection, wanted, limit, self._worker)
+        self._remember(wanted, got, started, self._clock())
+        return got
+
+    async def _claim_within_limits(
+        self, connection: queue.Connection, wanted: list[Wanted]
+    ) -> tuple[list[Wanted], list[Claimed]]:
+        """Exact fleet-wide limits: claimers of a limited stage or lane take turns, and each counts first.
+
+        Returns what it really asked for, so that a lane at its limit is not taken for an empty one."""
+        asked_stages = sorted({w.stage for w in wanted} & self._limited_stages)
+        asked_lanes = sorted({w.lane for w in wanted} & self._limited_lanes)
+        if not asked_stages and not asked_lanes:
+            return wanted, await queue.claim(connection, wanted, sum(w.quota for w in wanted), self._worker)
+        async with connection.transaction():
+            stage_limits = await queue.lock_limited_stages(connection, asked_stages) if asked_stages else {}
+            lane_limits = await queue.lock_limited_lanes(connection, asked_lanes) if asked_lanes else {}
+            leased = await queue.count_leased(connection, sorted(self._pipelines))
+            stage_left = {stage: limit - _sum(leased, stage=stage) for stage, limit in stage_limits.items()}
+            lane_left = {lane: limit - _sum(leased, lane=lane) for lane, limit in lane_limits.items()}
+            allowed = []
+            for w in wanted:
+                quota = min(w.quota, stage_left.get(w.stage, w.quota), lane_left.get(w.lane, w.quota))
+                if quota <= 0:
+                    continue
+                if w.stage in stage_left:
+                    stage_left[w.stage] -= quota
+                if w.lane in lane_left:
+                    lane_left[w.lane] -= quota
+                allowed.append(Wanted(w.stage, w.lane, quota, w.after))
+            if not allowed:
+                return [], []
+            return allowed, await queue.claim(connection, allowed, sum(w.quota for w in allowed), self._worker)
+
+    def _remember(self, wanted: list[Wanted], got: list[Claimed], started: float, now: float) -> None:
+        count: dict[tuple[int, int], int] = {}
+        last: dict[tuple[int, int], tuple[datetime, int]] = {}
+        for one in got:
+            key = (one.stage, one.lane)
+            count[key] = count.get(key, 0) + 1
+            position = (one.run_at, one.task_id)
+            if key not in last or position > last[key]:
+                last[key] = position
+        for w in wanted:
+            key = (w.stage, w.lane)
+            place = self._place(*key)
+            from_front = w.after is FRONT
+            if from_front:
+                place.front_due = now + max(_FRONT_EVERY_SECONDS, (now - started) / _FRONT_SHARE)
+            if count.get(key, 0) >= w.quota:
+                place.after = last[key]
+                w.quota = -1  # a sign for the caller: this lane has more
+            else:
+                place.after = max(place.after, last.get(key, FRONT))
+                place.dry_until = now + _FRONT_EVERY_SECONDS
+
+    async def _read_lanes(self) -> None:
+        """Which lanes there are; read again about every second, or when something was enqueued."""
+        now = self._clock()
+        if now - self._read_at < max(_FRONT_EVERY_SECONDS, 20 * self._read_took):
+            return
+        async with self._link.guarded() as connection:
+            found = await lane_table.active(connection, sorted(set(self._pipelines.values())))
+            limits = await stages.limits(connection)
+        rings: dict[int, dict[int, _Ring]] = {}
+        for stage, pipeline in self._pipelines.items():
+            if limits.get(stage, (None, False))[1]:
+                continue
+            before = self._rings.get(stage, {})
+            by_priority: dict[int, _Ring] = {}
+            for lane in found:
+                if lane.pipeline == pipeline and not lane.paused:
+                    by_priority.setdefault(lane.priority, _Ring()).lanes.append(lane)
+            for priority, ring in by_priority.items():
+                if priority in before:
+                    ring.at = before[priority].at % len(ring.lanes)
+            rings[stage] = by_priority
+        self._rings = rings
+        self.priorities = {lane.id: lane.priority for lane in found}
+        known = {(stage, lane.id) for stage in rings for ring in rings[stage].values() for lane in ring.lanes}
+        self._places = {key: place for key, place in self._places.items() if key in known}
+        self._limited_stages = frozenset(stage for stage, (limit, _) in limits.items() if limit is not None)
+        self._limited_lanes = frozenset(lane.id for lane in found if lane.max_running is not None)
+        self._read_at = self._clock()
+        self._read_took = self._read_at - now
+
+
+def _sum(leased: Mapping[tuple[int, int], int], *, stage: int | None = None, lane: int | None = None) -> int:
+    return sum(n for (s, l), n in leased.items() if (stage is None or s == stage) and (lane is None or l == lane))

@@ -1,0 +1,33 @@
+"""How much to claim ahead: enough to keep the processors busy for a slice of time, not more.
+
+Pure: the same signals give the same decision, and the decision says why.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A size and the reason for it, as people see it."""
+
+    value: int
+    reason: str
+
+
+def claim_size(
+    *, ewma_ms: float | None, processors: int, slice_ms: float, safety: float, least: int, most: int
+) -> Decision:
+    """``clamp(slice / ewma × safety × processors, least, most)``; unknown speed starts small."""
+    if ewma_ms is None:
+        return Decision(value=max(least, min(processors, most)), reason="no task measured yet")
+    fits = slice_ms / max(ewma_ms, 0.001) * safety * processors
+    if fits <= least:
+        return Decision(value=least, reason=f"a task takes {ewma_ms:.1f} ms: the least")
+    if fits >= most:
+        return Decision(value=most, reason=f"a task takes {ewma_ms:.3f} ms: the most")
+    return Decision(value=int(fits), reason=f"a task takes {ewma_ms:.1f} ms; {fits:.0f} fill the slice")
+
+
+def ewma(before: float | None, sample: float, weight: float = 0.05) -> float:
+    """Exponentially weighted average; the first sample counts whole."""
+    return sample if before is None else before + weight * (sample - before)

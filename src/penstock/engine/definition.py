@@ -1,0 +1,111 @@
+"""What a developer declares: stages with their policy, and pipelines made of them."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Literal
+
+import orjson
+
+from penstock.engine.arguments import Arguments
+from penstock.engine.context import Context
+from penstock.engine.retry import RetryPolicy
+from penstock.errors import InvalidDefinition
+from penstock.model import seconds
+
+Execution = Literal["async", "thread", "process"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageDefinition:
+    """A handler and its policy. ``None`` means: what the settings say."""
+
+    pipeline: str
+    name: str
+    position: int
+    function: Callable[..., Any]
+    arguments: Arguments
+    execution: Execution
+    pool: int | None = None
+    timeout_seconds: float | None = None
+    max_attempts: int = 3
+    max_running: int | None = None
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    version: str | None = None
+
+    def __post_init__(self) -> None:
+        what = f"Stage {self.pipeline}/{self.name}"
+        for label, value in (("pool", self.pool), ("max_running", self.max_running), ("max_attempts", self.max_attempts)):
+            if value is not None and value < 1:
+                raise InvalidDefinition(what=what, problem=f"{label} = {value} has to be at least 1")
+        if self.timeout_seconds is not None and self.timeout_seconds <= 0:
+            raise InvalidDefinition(what=what, problem=f"timeout = {self.timeout_seconds} has to be above 0")
+
+    def policy(self) -> str:
+        """What is kept in the stages table for people to read."""
+        return orjson.dumps(
+            {
+                "execution": self.execution,
+                "pool": self.pool,
+                "timeout_seconds": self.timeout_seconds,
+                "retry": {
+                    "base_seconds": self.retry.base_seconds,
+                    "factor": self.retry.factor,
+                    "cap_seconds": self.retry.cap_seconds,
+                },
+                "version": self.version,
+            }
+        ).decode()
+
+
+def define_stage(
+    function: Callable[..., Any],
+    *,
+    pipeline: str,
+    name: str,
+    position: int,
+    isolated: bool = False,
+    pool: int | None = None,
+    timeout: float | timedelta | None = None,
+    max_attempts: int = 3,
+    max_running: int | None = None,
+    retry: RetryPolicy | None = None,
+    version: str | None = None,
+) -> StageDefinition:
+    """How it is executed follows from the function: async on the loop, sync in a thread, isolated in a process."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidDefinition(what=f"Task {name!r}", problem="a generator cannot be a handler; return a value")
+    execution: Execution = "async" if inspect.iscoroutinefunction(function) else "thread"
+    if isolated:
+        if execution == "async":
+            raise InvalidDefinition(what=f"Task {name!r}", problem="an isolated task has to be a plain (not async) function")
+        execution = "process"
+    return StageDefinition(
+        pipeline=pipeline,
+        name=name,
+        position=position,
+        function=function,
+        arguments=Arguments(name, function, Context),
+        execution=execution,
+        pool=pool,
+        timeout_seconds=None if timeout is None else seconds(timeout),
+        max_attempts=max_attempts,
+        max_running=max_running,
+        retry=retry or RetryPolicy(),
+        version=version,
+    )
+
+
+@dataclass(slots=True)
+class PipelineDefinition:
+    """An ordered list of stages. A plain task is a pipeline of one."""
+
+    name: str
+    stages: list[StageDefinition] = field(default_factory=list)
+
+    @property
+    def first(self) -> StageDefinition:
+        if not self.stages:
+            raise InvalidDefinition(what=f"Pipeline {self.name!r}", problem="it has no stage yet")
+        return self.stages[0]

@@ -1,0 +1,129 @@
+"""What an exception means, and how long to wait before the next try."""
+
+import random
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from typing import Any
+
+from penstock.engine.payload import clean_text
+from penstock.errors import InvalidSetting, PermanentError, ThrottledError, TransientError, UsageError
+
+_HTTP_THROTTLED = 429
+_LONGEST_WAIT_SECONDS = 24 * 3600.0
+
+
+class ErrorClass(StrEnum):
+    TRANSIENT = "transient"
+    THROTTLED = "throttled"
+    PERMANENT = "permanent"
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """Delays grow by ``factor`` from ``base_seconds``: 1 s, 2 s, 4 s by default, each with jitter.
+
+    ``permanent`` and ``transient`` name exception classes of yours; anything not named is transient, except
+    HTTP answers 400-499 (other than 408, 425 and 429), which no retry will change.
+    """
+
+    base_seconds: float = 1.0
+    factor: float = 2.0
+    cap_seconds: float = 3600.0
+    jitter: float = 0.1
+    permanent: tuple[type[BaseException], ...] = ()
+    transient: tuple[type[BaseException], ...] = ()
+    delays: Mapping[ErrorClass, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.base_seconds < 0:
+            raise InvalidSetting("retry.base_seconds", self.base_seconds, "it has to be 0 or more")
+        if self.factor < 1:
+            raise InvalidSetting("retry.factor", self.factor, "delays cannot shrink; use 1 or more")
+        if not 0 <= self.jitter <= 1:
+            raise InvalidSetting("retry.jitter", self.jitter, "it is a share of the delay, 0 to 1")
+
+    def delay_seconds(self, attempt: int, kind: ErrorClass = ErrorClass.TRANSIENT, chance: float | None = None) -> float:
+        """The wait after the given attempt (1 is the first) failed."""
+        base = self.delays.get(kind, self.base_seconds)
+        grown = min(base * self.factor ** max(attempt - 1, 0), self.cap_seconds)
+        spread = random.random() if chance is None else chance
+        return grown * (1 + self.jitter * spread)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What became of an exception."""
+
+    kind: ErrorClass
+    retry_after_seconds: float | None = None
+    limiter_key: str | None = None
+
+
+def classify(error: BaseException, policy: RetryPolicy) -> Verdict:
+    if isinstance(error, policy.transient):
+        return Verdict(kind=ErrorClass.TRANSIENT)
+    if isinstance(error, policy.permanent) or isinstance(error, PermanentError | UsageError):
+        return Verdict(kind=ErrorClass.PERMANENT)
+    if isinstance(error, ThrottledError):
+        return Verdict(
+            kind=ErrorClass.THROTTLED,
+            retry_after_seconds=min(max(float(error.retry_after), 0.0), _LONGEST_WAIT_SECONDS),
+            limiter_key=error.key,
+        )
+    if isinstance(error, TransientError):
+        return Verdict(kind=ErrorClass.TRANSIENT)
+    return _by_http_status(error)
+
+
+def _by_http_status(error: BaseException) -> Verdict:
+    """httpx, requests and aiohttp errors carry the answer; its status says more than the exception class."""
+    response = getattr(error, "response", None)
+    status = getattr(response, "status_code", None) or getattr(error, "status", None)
+    if not isinstance(status, int):
+        return Verdict(kind=ErrorClass.TRANSIENT)
+    headers = getattr(response, "headers", None) or getattr(error, "headers", None) or {}
+    if status == _HTTP_THROTTLED:
+        return Verdict(kind=ErrorClass.THROTTLED, retry_after_seconds=retry_after_seconds(headers) or 1.0)
+    if 400 <= status < 500 and status not in (408, 425):
+        return Verdict(kind=ErrorClass.PERMANENT)
+    return Verdict(kind=ErrorClass.TRANSIENT, retry_after_seconds=retry_after_seconds(headers))
+
+
+def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """``Retry-After`` in seconds or as a date; None where it is missing or makes no sense."""
+    value = headers.get("Retry-After") or headers.get("retry-after")
+    if value is None:
+        return None
+    try:
+        wait = float(value)
+    except ValueError:
+        try:
+            when = parsedate_to_datetime(value)
+        except (TypeError, ValueError):
+            return None
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=UTC)
+        wait = (when - (now or datetime.now(UTC))).total_seconds()
+    if wait != wait:  # NaN
+        return None
+    return min(max(wait, 0.0), _LONGEST_WAIT_SECONDS)
+
+
+def describe(error: BaseException, kind: ErrorClass) -> dict[str, Any]:
+    """The error as it is stored: enough to look, group and decide."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "/penstock/engine/" not in frame.filename]
+    last = own[-1] if own else None
+    return {
+        "class": kind.value,
+        "type": type(error).__qualname__,
+        "message": clean_text(str(error), 4000),
+        "where": f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno} {last.name}" if last else None,
+        "traceback": clean_text("".join(traceback.format_exception(error)[-12:]), 8000),
+    }

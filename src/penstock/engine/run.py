@@ -1,0 +1,203 @@
+"""Runs one handler and decides what its end means. Writes nothing: the settlement is written by ``settle``."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.arguments import Arguments
+from penstock.engine.context import Context, Surroundings
+from penstock.engine.definition import StageDefinition
+from penstock.engine.payload import decode, encode
+from penstock.engine.retry import ErrorClass, Verdict, classify, describe
+from penstock.errors import NotStorable, PayloadTooLarge, PermanentError, StaleLease, ThrottledError
+from penstock.lifecycle import State
+from penstock.model import (
+    Advance,
+    Cancel,
+    Claimed,
+    Done,
+    Ending,
+    Finish,
+    NotFound,
+    Release,
+    Settlement,
+    Skip,
+    Snooze,
+    seconds,
+)
+
+_MAX_ERROR_BYTES = 64 * 1024
+
+
+class DeadlinePassed(Exception):  # noqa: N818 - a fact about a run, not a fault of the program
+    """Set by the pool when a run takes longer than its stage allows."""
+
+    def __init__(self, after_seconds: float) -> None:
+        super().__init__(f"the handler was still running after its timeout of {after_seconds:g} s")
+
+
+class StopAsked(Exception):  # noqa: N818
+    """Set by the pool when somebody cancelled the task."""
+
+
+class HandBack(Exception):  # noqa: N818
+    """Set by the pool when the worker stops before the handler ended."""
+
+
+@dataclass(slots=True)
+class LiveStage:
+    """A stage as a runner uses it: definition, id in the tables, what comes next, how to call it."""
+
+    id: int
+    definition: StageDefinition
+    next_stage: int | None
+    first: bool
+    call: Callable[[Context, dict[str, Any]], Awaitable[Any]]
+    pool: int
+    timeout_seconds: float
+    max_result_bytes: int
+
+    @property
+    def label(self) -> str:
+        definition = self.definition
+        return definition.name if definition.pipeline == definition.name else f"{definition.pipeline}/{definition.name}"
+
+
+def arguments_of(claimed: Claimed, arguments: Arguments) -> dict[str, Any]:
+    """Decode the stored input for the handler. A row nobody can read fails its own task, not the batch."""
+    try:
+        stored = decode(claimed.input)
+    except ValueError as error:
+        raise PermanentError(f"the stored input cannot be read: {error}") from None
+    if not isinstance(stored, dict):
+        raise PermanentError(f"the stored input is {type(stored).__name__}, a handler takes an object of arguments")
+    return stored if arguments.plain else arguments.revive(stored)
+
+
+async def run(claimed: Claimed, stage: LiveStage, context: Context) -> Settlement | None:
+    """One run, from stored input to settlement. None: the handler settled itself in ``ctx.transaction()``."""
+    try:
+        if stage.first:
+            values = arguments_of(claimed, stage.definition.arguments)
+        else:
+            context.previous = decode(claimed.previous)
+            values = {stage.definition.arguments.first_name: context.previous}
+        value = await stage.call(context, values)
+    except StaleLease:
+        return None
+    except Exception as error:
+        return None if context.ended else decide_error(claimed, stage, error)
+    return None if context.ended else decide_value(claimed, stage, value)
+
+
+def decide_value(claimed: Claimed, stage: LiveStage, value: Any) -> Settlement:
+    """What a returned value means."""
+    if isinstance(value, Ending):
+        match value:
+            case Done():
+                value = value.value
+            case NotFound():
+                return _finish(claimed, State.NOT_FOUND, reason=value.reason)
+            case Skip():
+                return _finish(claimed, State.SKIPPED, reason=value.reason)
+            case Cancel():
+                return _finish(claimed, State.CANCELLED, reason=value.reason)
+            case Snooze():
+                return Release(
+                    task_id=claimed.task_id,
+                    lease=claimed.lease,
+                    stage=claimed.stage,
+                    cause="snooze",
+                    delay_seconds=seconds(value.delay),
+                    error=_reason(value.reason),
+                )
+    try:
+        result = None if value is None else encode(value, what="result", limit_bytes=stage.max_result_bytes)
+    except (NotStorable, PayloadTooLarge) as error:
+        return decide_error(claimed, stage, error)
+    if stage.next_stage is not None:
+        return Advance(
+            task_id=claimed.task_id,
+            lease=claimed.lease,
+            stage=claimed.stage,
+            next_stage=stage.next_stage,
+            result=result,
+            version=stage.definition.version,
+        )
+    return Finish(claimed.task_id, claimed.lease, claimed.stage, State.DONE, result, None)
+
+
+def decide_error(claimed: Claimed, stage: LiveStage, error: BaseException) -> Settlement:
+    """What an exception means: another try, a wait, or the end."""
+    if isinstance(error, StopAsked):
+        return _finish(claimed, State.CANCELLED, reason=str(error) or "cancelled while it ran")
+    if isinstance(error, HandBack):
+        return Release(task_id=claimed.task_id, lease=claimed.lease, stage=claimed.stage, cause="hand back")
+    policy = stage.definition.retry
+    verdict = Verdict(kind=ErrorClass.TIMEOUT) if isinstance(error, DeadlinePassed) else classify(error, policy)
+    described = encode(describe(error, verdict.kind), what="error", limit_bytes=_MAX_ERROR_BYTES)
+    if verdict.kind is ErrorClass.THROTTLED:
+        return Release(
+            task_id=claimed.task_id,
+            lease=claimed.lease,
+            stage=claimed.stage,
+            cause="throttled",
+            delay_seconds=verdict.retry_after_seconds or 1.0,
+            error=described,
+        )
+    attempt = claimed.attempt + 1
+    if verdict.kind is ErrorClass.PERMANENT or attempt >= claimed.max_attempts:
+        return Finish(claimed.task_id, claimed.lease, claimed.stage, State.ERROR, None, described)
+    delay = policy.delay_seconds(attempt, verdict.kind)
+    return Release(
+        task_id=claimed.task_id,
+        lease=claimed.lease,
+        stage=claimed.stage,
+        cause="retry" if verdict.kind is not ErrorClass.TIMEOUT else "timeout",
+        delay_seconds=max(delay, verdict.retry_after_seconds or 0.0),
+        burned=True,
+        error=described,
+    )
+
+
+def throttle_of(error: BaseException) -> ThrottledError | None:
+    return error if isinstance(error, ThrottledError) else None
+
+
+def _finish(claimed: Claimed, status: State, *, reason: str) -> Finish:
+    return Finish(claimed.task_id, claimed.lease, claimed.stage, status, None, _reason(reason))
+
+
+def _reason(reason: str) -> str | None:
+    return encode({"message": reason}, what="reason", limit_bytes=_MAX_ERROR_BYTES) if reason else None
+
+
+def caller(definition: StageDefinition, surroundings: "Executors") -> Callable[[Context, dict[str, Any]], Awaitable[Any]]:
+    """How the handler is called: on the loop, in a thread, or in a process of its own."""
+    function, takes_context = definition.function, definition.arguments.takes_context
+    if definition.execution == "async":
+        if takes_context:
+            return lambda context, values: function(context, **values)
+        return lambda context, values: function(**values)
+    if definition.execution == "thread":
+        return lambda context, values: surroundings.in_thread(function, (context,) if takes_context else (), values)
+    return lambda context, values: surroundings.in_process(definition, context, values)
+
+
+class Executors(Surroundings):
+    """Where sync and isolated handlers run; the runner implements it."""
+
+    def in_thread(
+        self, function: Callable[..., Any], args: tuple[Any, ...], values: dict[str, Any]
+    ) -> Awaitable[Any]:  # pragma: no cover - protocol
+        raise NotImplementedError
+
+    def in_process(
+        self, definition: StageDefinition, context: Context, values: dict[str, Any]
+    ) -> Awaitable[Any]:  # pragma: no cover - protocol
+        raise NotImplementedError
+
+
+INTERRUPTIONS = (DeadlinePassed, StopAsked, HandBack)
+CancelledError = asyncio.CancelledError

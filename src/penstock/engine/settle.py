@@ -1,0 +1,187 @@
+"""Writes endings in batches.
+
+A flush starts as soon as the one before is done: batches are small when the worker is idle and large under load.
+A batch is kept until the database has taken it or said that its leases are not current any more.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import asyncpg
+
+from penstock.config import Settings
+from penstock.engine.events import Events
+from penstock.engine.payload import clean_text, encode
+from penstock.failpoints import Failpoints
+from penstock.lifecycle import State
+from penstock.model import Advance, Finish, Release, Settlement
+from penstock.storage import queue
+from penstock.storage.database import LOST, Link, passing
+
+_BATCH_ROWS = 1000
+_BATCH_BYTES = 8 * 1024 * 1024
+_PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
+
+Kind = TypeVar("Kind", Finish, Advance, Release)
+
+
+class Settler:
+    """Owns one connection. ``settled`` is told each task id that has left this runner."""
+
+    def __init__(
+        self,
+        *,
+        link: Link,
+        worker: int,
+        settings: Settings,
+        events: Events,
+        failpoints: Failpoints,
+        settled: Callable[[Sequence[int]], None],
+    ) -> None:
+        self._link = link
+        self._worker = worker
+        self._settings = settings
+        self._events = events
+        self._failpoints = failpoints
+        self._settled = settled
+        self._waiting: list[Settlement] = []
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self.stale = 0
+
+    def add(self, settlement: Settlement) -> None:
+        self._waiting.append(settlement)
+        if not self._wake.is_set():
+            self._idle.clear()
+            self._wake.set()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    async def run(self) -> None:
+        while True:
+            await self._wake.wait()
+            while self._waiting:
+                await self.run_once()
+            self._wake.clear()
+            self._idle.set()
+
+    async def run_once(self) -> int:
+        """Flush one batch; returns how many settlements it held."""
+        batch = self._take()
+        finished = [one for one in batch if type(one) is Finish]
+        if len(finished) == len(batch):
+            await self._kept(self._finish, finished)
+        else:
+            await self._kept(self._finish, finished)
+            await self._kept(self._advance, [one for one in batch if isinstance(one, Advance)])
+            await self._kept(self._release, [one for one in batch if isinstance(one, Release)])
+        self._settled([one.task_id for one in batch])
+        return len(batch)
+
+    async def drained(self) -> None:
+        """Wait until everything added so far is stored."""
+        await self._idle.wait()
+
+    def _take(self) -> list[Settlement]:
+        """Up to a batch of rows and bytes, oldest first."""
+        waiting = self._waiting
+        size = 0
+        for count, settlement in enumerate(waiting[:_BATCH_ROWS], start=1):
+            if type(settlement) is Finish and settlement.result is not None:
+                size += len(settlement.result)
+                if size > _BATCH_BYTES:
+                    batch, self._waiting = waiting[:count], waiting[count:]
+                    return batch
+        batch, self._waiting = waiting[:_BATCH_ROWS], waiting[_BATCH_ROWS:]
+        return batch
+
+    async def _kept(self, write: "Callable[[list[Kind], bool], asyncio.Future[None]]", batch: list[Kind]) -> None:
+        """Write a batch, again and again while the fault is one that passes."""
+        repeated = False
+        tries = 0
+        while batch:
+            try:
+                await write(batch, repeated)
+                return
+            except (asyncpg.DataError, asyncpg.UniqueViolationError, asyncpg.ProgramLimitExceededError) as error:
+                # One row the server cannot take must not hold up the others: halve until it stands alone.
+                if len(batch) > 1:
+                    middle = len(batch) // 2
+                    await self._kept(write, batch[:middle])
+                    batch = batch[middle:]
+                    continue
+                if isinstance(error, asyncpg.UniqueViolationError) and tries < 3:
+                    tries += 1  # another task took the unique key in between: look again
+                    continue
+                await self._finish([_refused(batch[0], error)], False)
+                return
+            except Exception as error:
+                if not passing(error):
+                    raise
+                self._events.emit("database.lost", link="settle", error=str(error) or type(error).__name__)
+                repeated = repeated or isinstance(error, LOST)
+                await asyncio.sleep(_PAUSES_SECONDS[min(tries, len(_PAUSES_SECONDS) - 1)])
+                tries += 1
+
+    async def _finish(self, batch: list[Finish], repeated: bool) -> None:
+        self._failpoints.hit("before_settle", self._link.drop)
+        async with self._link.guarded() as connection:
+            current = await queue.finish(connection, self._worker, batch)
+            self._failpoints.hit("after_settle_commit", self._link.drop)
+            if current < len(batch):
+                ours = await queue.settled_before(connection, batch)
+                self._tell_stale([one.task_id for one in batch if one.task_id not in ours])
+        by_end: dict[tuple[int, State], list[int]] = {}
+        for one in batch:
+            by_end.setdefault((one.stage, one.status), []).append(one.task_id)
+        for (stage, status), task_ids in by_end.items():
+            self._events.emit("tasks.finished", stage=stage, state=State(status).name, count=len(task_ids), tasks=task_ids)
+
+    async def _advance(self, batch: list[Advance], repeated: bool) -> None:
+        self._failpoints.hit("before_settle", self._link.drop)
+        async with self._link.guarded() as connection:
+            current = await queue.advance(connection, self._worker, batch)
+            self._failpoints.hit("after_settle_commit", self._link.drop)
+        # After a lost answer the rows may have moved already, which is what was wanted.
+        if current < len(batch) and not repeated:
+            self._tell_stale([one.task_id for one in batch][current:])
+        self._events.emit("tasks.advanced", stage=batch[0].stage, count=current, tasks=[one.task_id for one in batch])
+
+    async def _release(self, batch: list[Release], repeated: bool) -> None:
+        self._failpoints.hit("before_settle", self._link.drop)
+        async with self._link.guarded() as connection:
+            current = await queue.release(
+                connection,
+                self._worker,
+                batch,
+                crash_limit=self._settings.crash_limit,
+                rescue_limit=self._settings.rescue_limit,
+            )
+            self._failpoints.hit("after_settle_commit", self._link.drop)
+        if len(current) < len(batch) and not repeated:
+            self._tell_stale([one.task_id for one in batch if one.task_id not in current])
+        by_cause: dict[tuple[int, str | None], list[int]] = {}
+        for one in batch:
+            by_cause.setdefault((one.stage, one.cause), []).append(one.task_id)
+        for (stage, cause), task_ids in by_cause.items():
+            self._events.emit("tasks.released", stage=stage, cause=cause, count=len(task_ids), tasks=task_ids)
+
+    def _tell_stale(self, task_ids: list[int]) -> None:
+        if task_ids:
+            self.stale += len(task_ids)
+            self._events.emit("tasks.stale", count=len(task_ids), tasks=task_ids)
+
+
+def _refused(settlement: Settlement, error: Exception) -> Finish:
+    """A settlement the server will not store ends its task with the reason instead."""
+    text = {
+        "class": "permanent",
+        "type": type(error).__name__,
+        "message": clean_text(f"the result could not be stored: {error}", 4000),
+    }
+    described = encode(text, what="error", limit_bytes=64 * 1024)
+    return Finish(settlement.task_id, settlement.lease, settlement.stage, State.ERROR, None, described)

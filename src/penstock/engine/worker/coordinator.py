@@ -1,0 +1,95 @@
+"""Gives waiting tasks to idle processors.
+
+By default at once, whenever a processor is free. In the paced profile a cycle every few seconds lets a few tasks per
+stage start. A task under which a process died before runs alone in its runner, so that if it kills again, it is the
+only suspect.
+"""
+
+from collections.abc import Mapping
+
+from penstock.engine.worker.inbox import Held, Inbox
+from penstock.engine.worker.pool import Pool, Processor
+from penstock.model import Claimed
+
+
+class Coordinator:
+    def __init__(self, *, inboxes: Mapping[int, Inbox], held: Held, assignments_per_cycle: int | None = None) -> None:
+        """``inboxes`` by stage id, in the order the stages are served. ``assignments_per_cycle`` None: no throttle."""
+        self._inboxes = inboxes
+        self._held = held
+        self._per_cycle = assignments_per_cycle
+        self._allowance = {stage: 0 for stage in inboxes}
+        self._pools: dict[int, Pool] = {}
+        self._suspect: tuple[Pool, Claimed] | None = None
+        self._alone = False
+        self._stopped = False
+        self.running = 0
+
+    def attach(self, pool: Pool) -> None:
+        self._pools[pool.stage.id] = pool
+
+    def run_once(self) -> int:
+        """One cycle: stages in order, each up to its allowance. Returns how many tasks may start."""
+        total = 0
+        for stage, pool in self._pools.items():
+            count = min(len(self._inboxes[stage]), pool.idle_count)
+            if self._per_cycle is not None:
+                count = min(count, self._per_cycle)
+                self._allowance[stage] = count
+            pool.wake(count)
+            total += count
+        return total
+
+    def stop(self) -> None:
+        """No further handler starts."""
+        self._stopped = True
+
+    def next_for(self, pool: Pool, processor: Processor) -> Claimed | None:
+        """What a free processor should run now, if anything."""
+        if self._stopped or self._alone:
+            return None
+        if self._suspect is not None:
+            return self._start_suspect(pool)
+        stage = pool.stage.id
+        if self._per_cycle is not None:
+            if self._allowance[stage] <= 0:
+                return None
+            self._allowance[stage] -= 1
+        claimed = self._inboxes[stage].take()
+        if claimed is None:
+            return None
+        if claimed.crashes:
+            self._suspect = (pool, claimed)
+            return self._start_suspect(pool)
+        return self._started(claimed)
+
+    def ended(self) -> None:
+        self.running -= 1
+        if self._alone:
+            self._alone = False
+            self._wake_all()
+        elif self._suspect is not None and self.running == 0:
+            self._suspect[0].wake(1)
+
+    def withdraw_suspect(self) -> Claimed | None:
+        """The task that waits to run alone, for handing back."""
+        suspect, self._suspect = self._suspect, None
+        return None if suspect is None else suspect[1]
+
+    def _start_suspect(self, pool: Pool) -> Claimed | None:
+        assert self._suspect is not None
+        wanted_pool, claimed = self._suspect
+        if self.running > 0 or wanted_pool is not pool:
+            return None
+        self._suspect = None
+        self._alone = True
+        return self._started(claimed)
+
+    def _started(self, claimed: Claimed) -> Claimed:
+        self._held.started(claimed.task_id)
+        self.running += 1
+        return claimed
+
+    def _wake_all(self) -> None:
+        for stage, pool in self._pools.items():
+            pool.wake(len(self._inboxes[stage]))

@@ -1,0 +1,182 @@
+"""Claims due tasks for the stages of a runner and puts them into their inboxes.
+
+Woken by the transport's hint, by freed room, or by the clock; a lost hint costs latency only.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Mapping
+
+from penstock.config import Settings
+from penstock.engine.claim import Claimer
+from penstock.engine.control.claim_size import Decision, claim_size
+from penstock.engine.control.polling import pause_seconds
+from penstock.engine.events import Events
+from penstock.engine.run import LiveStage
+from penstock.engine.worker.inbox import Inbox
+from penstock.engine.worker.pool import Pool
+from penstock.model import Claimed
+from penstock.storage import checkpoints
+from penstock.storage.database import Link, passing
+
+_HINT_ROOM = 10
+
+
+class Discovery:
+    def __init__(
+        self,
+        *,
+        claimer: Claimer,
+        link: Link,
+        settings: Settings,
+        stages: Mapping[int, LiveStage],
+        inboxes: Mapping[int, Inbox],
+        pools: Mapping[int, Pool],
+        pace: Mapping[int, "Pace"],
+        arrived: Callable[[], int],
+        refused: Callable[[Claimed], None],
+        events: Events,
+    ) -> None:
+        self._claimer = claimer
+        self._link = link
+        self._settings = settings
+        self._stages = stages
+        self._inboxes = inboxes
+        self._pools = pools
+        self._pace = pace
+        self._arrived = arrived
+        self._refused = refused
+        self._events = events
+        self._wake = asyncio.Event()
+        self._hinted = False
+        self._paced = settings.profile == "paced"
+        self.polled_at = time.monotonic()
+        self.decisions: dict[int, Decision] = {}
+
+    @property
+    def limited(self) -> bool:
+        """Whether a stage of ours has a fleet-wide limit, so that each ending makes room."""
+        return bool(self._claimer.limited_stages)
+
+    def hint(self) -> None:
+        """Something was enqueued for one of our stages."""
+        self._claimer.forget_dry()
+        self._hinted = True
+        self._wake.set()
+
+    def room_freed(self) -> None:
+        self._wake.set()
+
+    async def run(self) -> None:
+        empty = 0
+        while True:
+            self._wake.clear()
+            try:
+                count = await self.run_once()
+            except Exception as error:
+                if not passing(error):
+                    raise
+                self._events.emit("database.lost", link="claim", error=str(error) or type(error).__name__)
+                count = 0
+            empty = 0 if count else empty + 1
+            if count and not self._paced and self._has_room():
+                continue
+            await self._pause(empty)
+
+    async def run_once(self) -> int:
+        """One claim over all stages with room; returns how many tasks came in."""
+        hinted, self._hinted = self._hinted, False
+        room = {stage: self._room(stage, hinted) for stage in self._stages}
+        if not any(room.values()):
+            return 0
+        claimed = await self._claimer.claim(room)
+        self.polled_at = time.monotonic()
+        if claimed:
+            await self._with_previous(claimed)
+            self._take_in(claimed)
+        return len(claimed)
+
+    def _take_in(self, claimed: list[Claimed]) -> None:
+        priorities = self._claimer.priorities
+        by_stage: dict[int, list[int]] = {}
+        for one in claimed:
+            if self._inboxes[one.stage].offer(one, priorities.get(one.lane, 0)) is not None:
+                self._refused(one)
+            by_stage.setdefault(one.stage, []).append(one.task_id)
+        for stage, task_ids in by_stage.items():
+            self._events.emit("tasks.claimed", stage=stage, count=len(task_ids), tasks=task_ids)
+        self._arrived()
+
+    async def _with_previous(self, claimed: list[Claimed]) -> None:
+        """Later stages work on the result of the stage before."""
+        later = [one for one in claimed if not self._stages[one.stage].first]
+        if not later:
+            return
+        async with self._link.guarded() as connection:
+            found = await checkpoints.previous(connection, [(one.task_id, one.stage) for one in later])
+        for one in later:
+            one.previous = found.get(one.task_id)
+
+    def _room(self, stage: int, hinted: bool) -> int:
+        inbox, pool = self._inboxes[stage], self._pools[stage]
+        if self._paced:
+            return max(0, min(self._settings.paced_batch, inbox.size) - len(inbox))
+        if stage in self._claimer.limited_stages:
+            # Under a fleet-wide limit a waiting task would keep a slot from somebody who could run it now.
+            return max(0, pool.idle_count - len(inbox))
+        target = self._target(stage)
+        room = target - len(inbox)
+        if hinted:
+            room = max(room, _HINT_ROOM)
+        elif room < target // 2 and pool.idle_count == 0:
+            return 0
+        return max(0, min(room, inbox.size - len(inbox)))
+
+    def _target(self, stage: int) -> int:
+        decision = claim_size(
+            ewma_ms=self._pace[stage].ewma_ms,
+            processors=self._stages[stage].pool,
+            slice_ms=self._settings.target_slice_ms,
+            safety=self._settings.safety_factor,
+            least=self._settings.claim_min,
+            most=min(self._settings.claim_max, self._settings.inbox_size),
+        )
+        self.decisions[stage] = decision
+        return decision.value
+
+    def _has_room(self) -> bool:
+        return any(self._room(stage, False) for stage in self._stages)
+
+    async def _pause(self, empty: int) -> None:
+        if self._paced:
+            await asyncio.sleep(self._settings.discovery_seconds)
+            return
+        pause = pause_seconds(
+            empty_claims=empty,
+            least=self._settings.poll_min_seconds,
+            most=self._settings.poll_max_seconds,
+            chance=random.random(),
+        )
+        try:
+            await asyncio.wait_for(self._wake.wait(), pause)
+        except TimeoutError:
+            pass
+
+
+class Pace:
+    """How fast the tasks of a stage are, as this runner measures it."""
+
+    __slots__ = ("ewma_ms", "run_seconds", "runs")
+
+    def __init__(self) -> None:
+        self.ewma_ms: float | None = None
+        self.runs = 0
+        self.run_seconds = 0.0
+
+    def add(self, took_seconds: float) -> None:
+        took_ms = took_seconds * 1000
+        before = self.ewma_ms
+        self.ewma_ms = took_ms if before is None else before + 0.05 * (took_ms - before)
+        self.runs += 1
+        self.run_seconds += took_seconds

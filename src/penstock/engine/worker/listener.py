@@ -1,0 +1,55 @@
+"""Listens for the hint that something was enqueued. A hint, never the truth: polling goes on without it."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from penstock.config import Settings
+from penstock.engine.events import Events
+from penstock.errors import DatabaseError
+from penstock.storage.database import Link, passing
+
+CHANNEL = "penstock_wake"
+_CHECK_SECONDS = 5.0
+
+
+class Listener:
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        url: str,
+        pipelines: frozenset[str],
+        hint: Callable[[], None],
+        events: Events,
+    ) -> None:
+        self._link = Link(settings, url, purpose="listen")
+        self._pipelines = pipelines
+        self._hint = hint
+        self._events = events
+
+    async def run(self) -> None:
+        try:
+            while True:
+                try:
+                    await self._listen()
+                except Exception as error:
+                    if not (passing(error) or isinstance(error, DatabaseError)):
+                        raise
+                    self._events.emit("database.lost", link="listen", error=str(error) or type(error).__name__)
+                    self._link.drop()
+                    await asyncio.sleep(0.5)
+        finally:
+            self._link.drop()
+
+    async def _listen(self) -> None:
+        connection = await self._link.connection()
+        await connection.add_listener(CHANNEL, self._heard)
+        self._hint()  # what came while nobody listened
+        while not connection.is_closed():
+            await asyncio.sleep(_CHECK_SECONDS)
+            await connection.fetchval("select 1")
+
+    def _heard(self, connection: Any, pid: int, channel: str, payload: object) -> None:
+        if not payload or payload in self._pipelines:
+            self._hint()

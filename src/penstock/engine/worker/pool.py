@@ -1,0 +1,205 @@
+"""The processors of one stage: each idle, busy or in error.
+
+A processor is a long-lived task of the loop that runs one handler after the other; starting a handler costs no new
+task. A handler that changed context variables gets its processor replaced, so that nothing leaks to the next one.
+"""
+
+import asyncio
+import contextvars
+import time
+from collections.abc import Callable
+from enum import StrEnum
+
+from penstock.engine.context import Context, Surroundings
+from penstock.engine.payload import decode
+from penstock.engine.run import DeadlinePassed, HandBack, LiveStage, StopAsked, decide_error, run
+from penstock.engine.worker.slots import Slots
+from penstock.errors import TransientError
+from penstock.model import Claimed, Release, Settlement
+
+# After this long without a pause a processor lets the loop do its other work.
+_TURN_SECONDS = 0.005
+
+
+class ProcessorState(StrEnum):
+    IDLE = "idle"
+    BUSY = "busy"
+    ERROR = "error"
+
+
+class Processor:
+    __slots__ = (
+        "claimed",
+        "context",
+        "deadline",
+        "interruption",
+        "name",
+        "number",
+        "slot",
+        "started",
+        "state",
+        "task",
+        "wake",
+    )
+
+    def __init__(self, name: str, number: int, slot: int) -> None:
+        self.name = name
+        self.number = number
+        self.slot = slot
+        self.state = ProcessorState.IDLE
+        self.claimed: Claimed | None = None
+        self.context: Context | None = None
+        self.started = 0.0
+        self.deadline = 0.0
+        self.interruption: Exception | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.wake = asyncio.Event()
+
+
+class Pool:
+    """``next_for`` is the coordinator's answer to a processor that is free; None lets it wait."""
+
+    def __init__(
+        self,
+        *,
+        stage: LiveStage,
+        first_slot: int,
+        slots: Slots,
+        surroundings: Surroundings,
+        next_for: Callable[["Pool", Processor], Claimed | None],
+        ended: Callable[["Pool", Processor, Claimed, Settlement | None, float], None],
+    ) -> None:
+        self.stage = stage
+        self._slots = slots
+        self._surroundings = surroundings
+        self._next_for = next_for
+        self._ended = ended
+        self._stopping = False
+        self.processors = [
+            Processor(f"{stage.definition.name}-processor-{number}", number, first_slot + number - 1)
+            for number in range(1, stage.pool + 1)
+        ]
+        self._idle: list[Processor] = []
+
+    def start(self) -> None:
+        for processor in self.processors:
+            self._spawn(processor)
+
+    def _spawn(self, processor: Processor) -> None:
+        processor.task = asyncio.get_running_loop().create_task(
+            self._process(processor), name=processor.name, context=contextvars.Context()
+        )
+
+    async def stop(self) -> None:
+        """End the processors; their handlers must have ended or been interrupted before."""
+        self._stopping = True
+        tasks = [processor.task for processor in self.processors if processor.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    @property
+    def busy(self) -> list[Processor]:
+        return [processor for processor in self.processors if processor.claimed is not None]
+
+    @property
+    def idle_count(self) -> int:
+        return len(self._idle)
+
+    def states(self) -> dict[str, int]:
+        counts = {state.value: 0 for state in ProcessorState}
+        for processor in self.processors:
+            counts[processor.state] += 1
+        return counts
+
+    def wake(self, count: int) -> None:
+        """Let up to this many idle processors look for work."""
+        idle = self._idle
+        while count > 0 and idle:
+            idle.pop().wake.set()
+            count -= 1
+
+    def interrupt(self, processor: Processor, why: DeadlinePassed | StopAsked | HandBack) -> None:
+        """Ask a running handler to end. Async handlers are cancelled where they wait; threads have to look at
+        ``ctx.cancelled``, and a process that does not react is killed by the supervisor."""
+        if processor.claimed is None or processor.interruption is not None:
+            return
+        processor.interruption = why
+        if processor.context is not None:
+            processor.context.cancelled = True
+        if self.stage.definition.execution == "thread":
+            processor.state = ProcessorState.ERROR
+        elif processor.task is not None:
+            processor.task.cancel()
+
+    def reset(self, processor: Processor) -> None:
+        """A processor in error is usable again once its handler has ended."""
+        if processor.claimed is None and processor.state is ProcessorState.ERROR:
+            processor.state = ProcessorState.IDLE
+
+    async def _process(self, processor: Processor) -> None:
+        before = contextvars.copy_context()
+        turn_ends = time.monotonic() + _TURN_SECONDS
+        while not self._stopping:
+            claimed = self._next_for(self, processor)
+            if claimed is None:
+                self._idle.append(processor)
+                processor.wake.clear()
+                await processor.wake.wait()
+                turn_ends = time.monotonic() + _TURN_SECONDS
+                continue
+            await self._run(processor, claimed)
+            if contextvars.copy_context() != before:
+                self._spawn(processor)
+                return
+            if time.monotonic() > turn_ends:
+                await asyncio.sleep(0)
+                turn_ends = time.monotonic() + _TURN_SECONDS
+
+    async def _run(self, processor: Processor, claimed: Claimed) -> None:
+        stage = self.stage
+        started = time.monotonic()
+        timeout = stage.timeout_seconds if claimed.options is None else _timeout_of(claimed, stage)
+        context = Context(claimed, self._surroundings)
+        processor.claimed = claimed
+        processor.context = context
+        processor.started = started
+        processor.deadline = started + timeout
+        processor.state = ProcessorState.BUSY
+        self._slots.start(processor.slot, claimed.task_id, claimed.lease, int((started + timeout) * 1e9))
+        try:
+            settlement = await run(claimed, stage, context)
+            if processor.interruption is not None:
+                settlement = self._after_interruption(processor, claimed, settlement)
+        except asyncio.CancelledError:
+            settlement = self._cancelled(processor, claimed)
+        self._slots.clear(processor.slot)
+        processor.claimed = processor.context = processor.interruption = None
+        processor.state = ProcessorState.IDLE
+        self._ended(self, processor, claimed, settlement, time.monotonic() - started)
+
+    def _cancelled(self, processor: Processor, claimed: Claimed) -> Settlement:
+        """The handler was interrupted where it waited; what that means depends on who asked for it."""
+        why = processor.interruption
+        if processor.task is not None:
+            processor.task.uncancel()
+        if why is None and self._stopping:
+            why = HandBack()
+        if why is None:
+            why = TransientError("something inside the handler was cancelled, but nobody cancelled the task")
+        return decide_error(claimed, self.stage, why)
+
+    def _after_interruption(
+        self, processor: Processor, claimed: Claimed, settlement: Settlement | None
+    ) -> Settlement | None:
+        """The handler ended by itself although it was asked to stop: what it finished counts, what failed does not."""
+        if processor.task is not None and processor.task.cancelling():
+            processor.task.uncancel()
+        if settlement is None or not isinstance(settlement, Release):
+            return settlement
+        assert processor.interruption is not None
+        return decide_error(claimed, self.stage, processor.interruption)
+
+
+def _timeout_of(claimed: Claimed, stage: LiveStage) -> float:
+    return float((decode(claimed.options) or {}).get("timeout_seconds") or stage.timeout_seconds)

@@ -1,0 +1,374 @@
+"""One runner: puts the parts together, starts and stops them. Knows nothing of processes or heartbeats."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import asyncpg
+
+from penstock.config import Settings
+from penstock.engine.claim import Claimer
+from penstock.engine.context import Context, Transaction
+from penstock.engine.definition import StageDefinition
+from penstock.engine.events import Events
+from penstock.engine.limits import Limiter, Limiters
+from penstock.engine.run import DeadlinePassed, HandBack, LiveStage, StopAsked, caller, decide_value
+from penstock.engine.settle import Settler
+from penstock.engine.worker.coordinator import Coordinator
+from penstock.engine.worker.discovery import Discovery, Pace
+from penstock.engine.worker.inbox import Held, Inbox
+from penstock.engine.worker.isolated import Children
+from penstock.engine.worker.listener import Listener
+from penstock.engine.worker.pool import Pool, Processor
+from penstock.engine.worker.slots import Slots
+from penstock.failpoints import Failpoints
+from penstock.model import Advance, Claimed, Finish, Release, Settlement
+from penstock.storage import database, queue
+from penstock.storage.database import Link
+
+_DEADLINE_TICK_SECONDS = 0.1
+
+
+class Runner:
+    """Serves ``stages`` (in this order) for the worker id it was given. Implements what contexts and callers need."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        url: str,
+        worker: int,
+        stages: Sequence[LiveStage],
+        slots: Slots,
+        events: Events,
+        failpoints: Failpoints,
+        app_reference: str | None = None,
+        lost: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._settings = settings
+        self._url = url
+        self.worker = worker
+        self._events = events
+        self._failpoints = failpoints
+        self._lost = lost
+        self.stages = {stage.id: stage for stage in stages}
+        self._slots = slots
+        self._held = Held()
+        self._inboxes = {stage: Inbox(held=self._held, size=settings.inbox_size) for stage in self.stages}
+        self._pace = {stage: Pace() for stage in self.stages}
+        paced = settings.profile == "paced"
+        self._coordinator = Coordinator(
+            inboxes=self._inboxes,
+            held=self._held,
+            assignments_per_cycle=settings.assignments_per_cycle if paced else None,
+        )
+        self._claim_link = Link(settings, url, purpose="claim")
+        self._settle_link = Link(settings, url, purpose="settle")
+        self._settler = Settler(
+            link=self._settle_link,
+            worker=worker,
+            settings=settings,
+            events=events,
+            failpoints=failpoints,
+            settled=self._let_go,
+        )
+        self._pools = self._make_pools()
+        self._discovery = self._make_discovery()
+        self._listener = Listener(
+            settings=settings,
+            url=url,
+            pipelines=frozenset(stage.definition.pipeline for stage in stages),
+            hint=self._discovery.hint,
+            events=events,
+        )
+        self._threads: ThreadPoolExecutor | None = None
+        self._children = Children(app_reference)
+        self._pool: asyncpg.Pool | None = None
+        self._limiters: Limiters | None = None
+        self._loops: list[asyncio.Task[None]] = []
+        self._progress: dict[int, dict[str, Any]] = {}
+        self._failure: asyncio.Future[None] | None = None
+
+    # ---------------------------------------------------------------- life
+
+    async def start(self) -> None:
+        self._pool = await database.pool(self._settings, self._url, purpose="handlers", size=20)
+        self._limiters = Limiters(self._pool, self._events)
+        for stage in self.stages.values():
+            stage.call = caller(stage.definition, self)
+        threads = sum(stage.pool for stage in self.stages.values() if stage.definition.execution == "thread")
+        self._threads = ThreadPoolExecutor(max_workers=max(threads, 1), thread_name_prefix="penstock-handler")
+        for pool in self._pools.values():
+            pool.start()
+        loops: list[tuple[str, Awaitable[None]]] = [
+            ("settle", self._settler.run()),
+            ("discovery", self._discovery.run()),
+            ("deadlines", self._watch_deadlines()),
+        ]
+        if self._settings.listen and self._settings.profile == "event":
+            loops.append(("listener", self._listener.run()))
+        if self._settings.profile == "paced":
+            loops.append(("coordinator", self._paced_cycles()))
+        self._failure = asyncio.get_running_loop().create_future()
+        for name, loop in loops:
+            task = asyncio.ensure_future(loop)
+            task.set_name(f"penstock-{name}")  # type: ignore[attr-defined]
+            task.add_done_callback(self._loop_ended)
+            self._loops.append(task)  # type: ignore[arg-type]
+        self._events.emit("worker.started", worker=self.worker, stages=[stage.label for stage in self.stages.values()])
+
+    async def failed(self) -> None:
+        """Waits until one of the runner's own loops has failed, which is a bug; raises its error."""
+        assert self._failure is not None
+        await self._failure
+
+    async def stop(self, grace_seconds: float) -> None:
+        """Stop claiming, let running handlers end within the grace, hand the rest back. Burns no attempt."""
+        await self._end_loop("penstock-discovery")
+        await self._end_loop("penstock-listener")
+        self._coordinator.stop()
+        self._hand_back_waiting()
+        deadline = time.monotonic() + grace_seconds
+        while self._coordinator.running and time.monotonic() < deadline:
+            await asyncio.sleep(0.02)
+        for pool in self._pools.values():
+            for processor in pool.busy:
+                pool.interrupt(processor, HandBack())
+        end = time.monotonic() + 1.0
+        while self._coordinator.running and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+        self._hand_back_stubborn()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._settler.drained(), 5.0)
+        await self._close()
+        self._events.emit("worker.stopped", worker=self.worker)
+
+    async def abandon(self) -> None:
+        """The leases are gone: interrupt everything and write nothing more."""
+        self._coordinator.stop()
+        for task in self._loops:
+            task.cancel()
+        for inbox in self._inboxes.values():
+            inbox.drain()
+        for pool in self._pools.values():
+            for processor in pool.busy:
+                pool.interrupt(processor, HandBack())
+        await self._close()
+
+    async def _close(self) -> None:
+        for task in self._loops:
+            task.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        for pool in self._pools.values():
+            await pool.stop()
+        self._children.close()
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+        await self._claim_link.close()
+        await self._settle_link.close()
+        if self._pool is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._pool.close(), 2.0)
+            self._pool.terminate()
+
+    async def _end_loop(self, name: str) -> None:
+        for task in self._loops:
+            if task.get_name() == name:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    def _loop_ended(self, task: "asyncio.Future[None]") -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            assert self._failure is not None
+            if not self._failure.done():
+                self._failure.set_exception(error)
+
+    # ---------------------------------------------------------------- tasks on their way
+
+    def cancel(self, task_id: int, lease: int) -> None:
+        """Somebody cancelled a task that runs here."""
+        for pool in self._pools.values():
+            for processor in pool.busy:
+                claimed = processor.claimed
+                if claimed is not None and claimed.task_id == task_id and claimed.lease == lease:
+                    pool.interrupt(processor, StopAsked("cancelled while it ran"))
+
+    def _hand_back_waiting(self) -> None:
+        waiting = [claimed for inbox in self._inboxes.values() for claimed in inbox.drain()]
+        if (suspect := self._coordinator.withdraw_suspect()) is not None:
+            waiting.append(suspect)
+        for claimed in waiting:
+            # Never started, so there is nothing to note in its history.
+            self._settler.add(Release(task_id=claimed.task_id, lease=claimed.lease, stage=claimed.stage, cause=None))
+
+    def _hand_back_stubborn(self) -> None:
+        """Handlers in threads cannot be interrupted; their tasks are handed back, their late end will be stale."""
+        for pool in self._pools.values():
+            for processor in pool.busy:
+                claimed = processor.claimed
+                assert claimed is not None
+                self._settler.add(
+                    Release(task_id=claimed.task_id, lease=claimed.lease, stage=claimed.stage, cause="hand back")
+                )
+
+    def _ended(
+        self, pool: Pool, processor: Processor, claimed: Claimed, settlement: Settlement | None, took_seconds: float
+    ) -> None:
+        self._failpoints.hit("after_run")
+        self._coordinator.ended()
+        self._pace[claimed.stage].add(took_seconds)
+        if self._progress:
+            self._progress.pop(claimed.task_id, None)
+        if settlement is None:
+            self._held.let_go(claimed.task_id)
+        else:
+            if type(settlement) is not Finish or settlement.error is not None:
+                self._note(claimed, settlement)
+            self._settler.add(settlement)
+        if len(self._inboxes[claimed.stage]) <= self._settings.claim_min:
+            self._discovery.room_freed()
+
+    def _note(self, claimed: Claimed, settlement: Settlement) -> None:
+        if isinstance(settlement, Finish | Release) and settlement.error is not None:
+            self._events.emit(
+                "tasks.failed",
+                task=claimed.task_id,
+                stage=self.stages[claimed.stage].label,
+                attempt=claimed.attempt + 1,
+                max_attempts=claimed.max_attempts,
+                then=settlement.status.name if isinstance(settlement, Finish) else settlement.cause,
+                error=settlement.error,
+            )
+
+    def _let_go(self, task_ids: Sequence[int]) -> None:
+        for task_id in task_ids:
+            self._held.let_go(task_id)
+        if self._discovery_limited:
+            self._discovery.room_freed()
+
+    @property
+    def _discovery_limited(self) -> bool:
+        return self._discovery.limited
+
+    def _refused(self, claimed: Claimed) -> None:
+        if claimed.task_id in self._held:
+            return  # a doubled claim: the lease we hold is older and will settle as stale, the newer one is rescued
+        self._settler.add(Release(task_id=claimed.task_id, lease=claimed.lease, stage=claimed.stage, cause=None))
+
+    # ---------------------------------------------------------------- loops
+
+    async def _watch_deadlines(self) -> None:
+        while True:
+            await asyncio.sleep(_DEADLINE_TICK_SECONDS)
+            now = time.monotonic()
+            for pool in self._pools.values():
+                for processor in pool.busy:
+                    if now > processor.deadline and processor.interruption is None:
+                        pool.interrupt(processor, DeadlinePassed(processor.deadline - processor.started))
+
+    async def _paced_cycles(self) -> None:
+        while True:
+            self._coordinator.run_once()
+            await asyncio.sleep(self._settings.coordination_seconds)
+
+    # ---------------------------------------------------------------- what contexts and callers ask for
+
+    def limiter(self, key: str) -> Limiter:
+        assert self._limiters is not None
+        return self._limiters.of(key)
+
+    def progress(self, claimed: Claimed, done: float, total: float | None, note: str) -> None:
+        self._progress[claimed.task_id] = {"done": done, "total": total, "note": note}
+
+    @asynccontextmanager
+    async def transaction(self, context: Context) -> AsyncIterator[Transaction]:
+        """The app's writes and the settlement in one transaction; a stale lease rolls both back."""
+        assert self._pool is not None
+        claimed = context._claimed
+        stage = self.stages[claimed.stage]
+        async with self._pool.acquire() as connection, connection.transaction():
+            transaction = Transaction(connection)
+            yield transaction
+            settlement = decide_value(claimed, stage, transaction.result)
+            if isinstance(settlement, Finish):
+                current = await queue.finish(connection, self.worker, [settlement])
+            elif isinstance(settlement, Advance):
+                current = await queue.advance(connection, self.worker, [settlement])
+            else:
+                current = 0
+            self._failpoints.hit("during_transaction")
+            if not current:
+                raise context.stale()
+
+    def in_thread(self, function: Callable[..., Any], args: tuple[Any, ...], values: dict[str, Any]) -> Awaitable[Any]:
+        assert self._threads is not None
+        return asyncio.get_running_loop().run_in_executor(self._threads, lambda: function(*args, **values))
+
+    def in_process(self, definition: StageDefinition, context: Context, values: dict[str, Any]) -> Awaitable[Any]:
+        return self._children.call(definition, context, values)
+
+    # ---------------------------------------------------------------- seeing
+
+    def status(self) -> dict[str, Any]:
+        """What the heartbeat carries: per stage the processors, the inbox and the pace."""
+        return {
+            "stages": {
+                stage.label: {
+                    "processors": self._pools[stage_id].states(),
+                    "inbox": len(self._inboxes[stage_id]),
+                    "ewma_ms": self._pace[stage_id].ewma_ms,
+                    "runs": self._pace[stage_id].runs,
+                    "claim": _shown(self._discovery.decisions.get(stage_id)),
+                }
+                for stage_id, stage in self.stages.items()
+            },
+            "settling": self._settler.waiting,
+            "stale": self._settler.stale,
+            "held": len(self._held),
+            "polled_seconds_ago": time.monotonic() - self._discovery.polled_at,
+            "progress": dict(list(self._progress.items())[:100]),
+        }
+
+    def _make_pools(self) -> dict[int, Pool]:
+        pools: dict[int, Pool] = {}
+        slot = 0
+        for stage_id, stage in self.stages.items():
+            pools[stage_id] = Pool(
+                stage=stage,
+                first_slot=slot,
+                slots=self._slots,
+                surroundings=self,
+                next_for=self._coordinator.next_for,
+                ended=self._ended,
+            )
+            slot += stage.pool
+            self._coordinator.attach(pools[stage_id])
+        return pools
+
+    def _make_discovery(self) -> Discovery:
+        pipelines: Mapping[int, str] = {stage_id: stage.definition.pipeline for stage_id, stage in self.stages.items()}
+        claimer = Claimer(
+            link=self._claim_link,
+            worker=self.worker,
+            failpoints=self._failpoints,
+            pipelines=pipelines,
+        )
+        return Discovery(
+            claimer=claimer,
+            link=self._claim_link,
+            settings=self._settings,
+            stages=self.stages,
+            inboxes=self._inboxes,
+            pools=self._pools,
+            pace=self._pace,
+            arrived=self._coordinator.run_once if self._settings.profile == "event" else lambda: 0,
+            refused=self._refused,
+            events=self._events,
+        )
+
+
+def _shown(decision: Any) -> dict[str, Any] | None:
+    return None if decision is None else {"size": decision.value, "reason": decision.reason}

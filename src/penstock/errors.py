@@ -1,0 +1,218 @@
+"""One tree for everything Penstock raises.
+
+    PenstockError
+    ├── UsageError                 the call was wrong; nothing was stored
+    │   ├── UnknownTask            no task or pipeline of that name
+    │   ├── InvalidArguments       the arguments do not fit the task
+    │   ├── PayloadTooLarge        over the limit for an input or a result
+    │   ├── NotStorable            a value PostgreSQL cannot keep as JSON
+    │   ├── InvalidSetting         a setting has a value it may not have
+    │   └── InvalidDefinition      a task, stage or schedule is declared wrongly
+    ├── TaskNotFound, JobNotFound, NotKnown   no such object
+    ├── IllegalMove                the object is not in a state that allows it
+    ├── StaleLease                 somebody else holds the task by now
+    ├── WaitTimeout                the task did not end in the time given
+    ├── TaskFailed                 raised by ``result()`` of a task that ended badly
+    ├── DatabaseError
+    │   ├── DatabaseUnavailable    no connection
+    │   ├── DatabaseTooOld         PostgreSQL before 15
+    │   ├── DatabaseReadOnly       a standby, or a server in recovery
+    │   ├── DatabaseFull           no space left
+    │   ├── SchemaOutOfDate        `penstock migrate` has to run first
+    │   └── EmbeddedServerError    the embedded server could not be started
+    └── HandlerError               what a handler raises on purpose
+        ├── TransientError         worth another try
+        ├── ThrottledError         the other side asked to slow down
+        └── PermanentError         no retry will help
+
+Each error takes data and builds its own sentence: what happened, with which value, what to do next.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+
+class PenstockError(Exception):
+    """Root of the tree, so that one ``except`` can catch everything of ours."""
+
+
+class UsageError(PenstockError):
+    """The caller's mistake. Nothing was stored."""
+
+
+class UnknownTask(UsageError):
+    def __init__(self, name: str, known: Iterable[str] = ()) -> None:
+        self.name = name
+        self.known = tuple(sorted(known))
+        listed = ", ".join(self.known) if self.known else "none"
+        super().__init__(
+            f"No task or pipeline is called {name!r} (known: {listed}). "
+            "Check the name, and that the module that defines it is imported or its worker has been started once."
+        )
+
+
+class InvalidArguments(UsageError):
+    def __init__(self, task: str, problem: str) -> None:
+        self.task = task
+        self.problem = problem
+        super().__init__(f"The arguments do not fit task {task!r}: {problem}. Nothing was enqueued.")
+
+
+class PayloadTooLarge(UsageError):
+    def __init__(self, *, what: str, size_bytes: int, limit_bytes: int) -> None:
+        self.size_bytes = size_bytes
+        self.limit_bytes = limit_bytes
+        super().__init__(
+            f"The {what} is {size_bytes:,} bytes of JSON; at most {limit_bytes:,} are kept. "
+            "Store the data elsewhere and pass a reference to it."
+        )
+
+
+class NotStorable(UsageError):
+    def __init__(self, *, what: str, problem: str) -> None:
+        self.problem = problem
+        super().__init__(
+            f"The {what} cannot be stored as JSON: {problem}. Convert it before you hand it to Penstock."
+        )
+
+
+class InvalidSetting(UsageError):
+    def __init__(self, name: str, value: object, problem: str) -> None:
+        self.name = name
+        self.value = value
+        super().__init__(f"{name} = {value!r} will not do: {problem}.")
+
+
+class InvalidDefinition(UsageError):
+    def __init__(self, *, what: str, problem: str) -> None:
+        super().__init__(f"{what} is declared wrongly: {problem}.")
+
+
+class TaskNotFound(PenstockError):
+    def __init__(self, task_id: int) -> None:
+        self.task_id = task_id
+        super().__init__(
+            f"There is no task {task_id}. It may have been removed by retention; `penstock tasks list` shows what is there."
+        )
+
+
+class JobNotFound(PenstockError):
+    def __init__(self, job_id: int) -> None:
+        self.job_id = job_id
+        super().__init__(f"There is no job {job_id}. `penstock jobs list` shows what is there.")
+
+
+class NotKnown(PenstockError):
+    """A stage, lane, schedule or limit that does not exist."""
+
+    def __init__(self, *, kind: str, name: str, known: Iterable[str] = ()) -> None:
+        self.kind = kind
+        self.name = name
+        listed = ", ".join(sorted(known))
+        super().__init__(f"There is no {kind} {name!r}." + (f" Known: {listed}." if listed else ""))
+
+
+class IllegalMove(PenstockError):
+    def __init__(self, *, move: str, subject: str, state: str, allowed_from: Iterable[str]) -> None:
+        self.move = move
+        self.state = state
+        self.allowed_from = tuple(allowed_from)
+        listed = ", ".join(self.allowed_from)
+        super().__init__(f"Cannot {move} {subject}: it is {state}, and {move} is possible only from {listed}.")
+
+
+class StaleLease(PenstockError):
+    def __init__(self, *, task_id: int, lease: int) -> None:
+        self.task_id = task_id
+        self.lease = lease
+        super().__init__(
+            f"Lease {lease} on task {task_id} is not the current one any more: the task was rescued, cancelled or "
+            "settled by somebody else. Nothing of this run was stored; stop working on it."
+        )
+
+
+class WaitTimeout(PenstockError):
+    def __init__(self, *, subject: str, seconds: float, state: str) -> None:
+        self.seconds = seconds
+        self.state = state
+        super().__init__(
+            f"{subject} is still {state} after {seconds:g} s. It goes on; wait again, or ask `penstock tasks why`."
+        )
+
+
+class TaskFailed(PenstockError):
+    """Raised by ``result()`` when the task ended as anything but DONE."""
+
+    def __init__(self, *, task_id: int, status: str, error: dict[str, Any] | None) -> None:
+        self.task_id = task_id
+        self.status = status
+        self.error = error or {}
+        kind, message = self.error.get("type"), self.error.get("message")
+        cause = ": ".join(str(part) for part in (kind, message) if part) or "no cause was recorded"
+        super().__init__(f"Task {task_id} ended {status}: {cause}")
+
+
+class DatabaseError(PenstockError):
+    """Something about the database itself."""
+
+
+class DatabaseUnavailable(DatabaseError):
+    def __init__(self, *, what: str, next_step: str) -> None:
+        super().__init__(f"The database cannot be reached: {what}. {next_step}")
+
+
+class DatabaseTooOld(DatabaseError):
+    def __init__(self, *, version: str) -> None:
+        super().__init__(f"The server is PostgreSQL {version}; Penstock needs 15 or newer. Upgrade it, or unset PENSTOCK_DATABASE_URL.")
+
+
+class DatabaseReadOnly(DatabaseError):
+    def __init__(self) -> None:
+        super().__init__(
+            "The database only takes reads (a standby, or a read-only server). Point PENSTOCK_DATABASE_URL at the primary."
+        )
+
+
+class DatabaseFull(DatabaseError):
+    def __init__(self, *, what: str) -> None:
+        super().__init__(f"The database has no space left: {what}. Free disk space; work goes on by itself afterwards.")
+
+
+class SchemaOutOfDate(DatabaseError):
+    def __init__(self, *, found: int, needed: int) -> None:
+        self.found = found
+        self.needed = needed
+        if found > needed:
+            sentence = f"The schema is at version {found}, newer than this Penstock knows ({needed}). Upgrade the package."
+        else:
+            sentence = f"The schema is at version {found}, this Penstock needs {needed}. Run `penstock migrate`."
+        super().__init__(sentence)
+
+
+class EmbeddedServerError(DatabaseError):
+    def __init__(self, *, what: str, next_step: str) -> None:
+        super().__init__(f"The embedded PostgreSQL cannot be used: {what}. {next_step}")
+
+
+class HandlerError(PenstockError):
+    """What a handler raises on purpose, to say how its failure should be treated."""
+
+
+class TransientError(HandlerError):
+    """The same call may work later: retried with growing delays, burns an attempt."""
+
+
+class ThrottledError(HandlerError):
+    """The other side asked to slow down: waits ``retry_after``, burns no attempt.
+
+    With ``key`` the shared limiter of that key is held back for every worker.
+    """
+
+    def __init__(self, message: str = "throttled", *, retry_after: float = 1.0, key: str | None = None) -> None:
+        self.retry_after = retry_after
+        self.key = key
+        super().__init__(message)
+
+
+class PermanentError(HandlerError):
+    """No retry will help (bad data, missing configuration): ends as ERROR at once."""

@@ -1,0 +1,198 @@
+"""The records that travel between the parts of the engine."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import IntEnum
+from typing import Any
+
+from penstock.errors import InvalidSetting
+from penstock.lifecycle import State
+
+MAX_INPUT_BYTES = 64 * 1024
+
+
+class Priority(IntEnum):
+    """Names for the usual priorities. Any number from -100 to 100 works; lower runs first.
+
+    Strict between numbers, fair between lanes of the same number.
+    """
+
+    HIGH = -10
+    NORMAL = 0
+    LOW = 10
+
+
+def priority_number(priority: int | str | Priority) -> int:
+    """Accepts 'high', 'normal', 'low' or a number."""
+    if isinstance(priority, str):
+        try:
+            return int(Priority[priority.upper()])
+        except KeyError:
+            raise InvalidSetting("priority", priority, "use high, normal, low or a number from -100 to 100") from None
+    if not -100 <= priority <= 100:
+        raise InvalidSetting("priority", priority, "numbers go from -100 (first) to 100 (last)")
+    return int(priority)
+
+
+def seconds(value: float | timedelta) -> float:
+    """Durations are given as seconds or as a timedelta."""
+    return value.total_seconds() if isinstance(value, timedelta) else float(value)
+
+
+# ---------------------------------------------------------------- how a handler may end by returning
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The task is done; the same as returning the value itself."""
+
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotFound:
+    """What the task looked for does not exist. An ending, not an error."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """There was nothing to do."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Snooze:
+    """Not now: wait this long and call me again. Burns no attempt."""
+
+    delay: float | timedelta
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """The task is not wanted any more."""
+
+    reason: str = ""
+
+
+Ending = Done | NotFound | Skip | Snooze | Cancel
+
+
+# ---------------------------------------------------------------- between claim, run and settle
+
+
+class Claimed:
+    """A leased task on its way through a runner. Mutable only in the slot its pool gives it."""
+
+    __slots__ = (
+        "attempt",
+        "crashes",
+        "idempotency_key",
+        "input",
+        "job_id",
+        "lane",
+        "lease",
+        "max_attempts",
+        "options",
+        "previous",
+        "run",
+        "run_at",
+        "stage",
+        "task_id",
+        "trace",
+    )
+
+    def __init__(
+        self,
+        task_id: int,
+        lease: int,
+        stage: int,
+        lane: int,
+        attempt: int,
+        max_attempts: int,
+        crashes: int,
+        run: int,
+        run_at: datetime,
+        input: str,
+        job_id: int | None,
+        options: str | None,
+        idempotency_key: str | None,
+        trace: str | None,
+    ) -> None:
+        self.task_id = task_id
+        self.lease = lease
+        self.stage = stage
+        self.lane = lane
+        self.attempt = attempt
+        self.max_attempts = max_attempts
+        self.crashes = crashes
+        self.run = run
+        self.run_at = run_at
+        self.input = input
+        self.job_id = job_id
+        self.options = options
+        self.idempotency_key = idempotency_key
+        self.trace = trace
+        # Result of the stage before, as JSON; filled in after the claim for later stages.
+        self.previous: str | None = None
+
+
+class Finish:
+    """Settlement: the task ends. ``result`` and ``error`` are encoded JSON."""
+
+    __slots__ = ("error", "lease", "result", "stage", "status", "task_id")
+
+    def __init__(
+        self, task_id: int, lease: int, stage: int, status: State, result: str | None, error: str | None
+    ) -> None:
+        self.task_id = task_id
+        self.lease = lease
+        self.stage = stage
+        self.status = status
+        self.result = result
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advance:
+    """Settlement: the stage is done, the next one waits."""
+
+    task_id: int
+    lease: int
+    stage: int
+    next_stage: int
+    result: str | None
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """Settlement: the task waits again. ``delay_seconds`` None keeps its place in the lane."""
+
+    task_id: int
+    lease: int
+    stage: int
+    cause: str | None
+    delay_seconds: float | None = None
+    burned: bool = False
+    crashed: bool = False
+    rescued: bool = False
+    error: str | None = None
+
+
+Settlement = Finish | Advance | Release
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneView:
+    """What a worker knows of a lane it may claim from."""
+
+    id: int
+    pipeline: str
+    priority: int
+    weight: int
+    max_running: int | None
+    paused: bool

@@ -1,0 +1,189 @@
+"""Connections, and what a failure of one means.
+
+``connect`` is the only place that opens one. ``translated`` turns what the driver raises into our own sentences;
+``lost`` says whether an error means that the connection is gone and the statement may or may not have happened.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from penstock.config import Settings
+from penstock.errors import DatabaseFull, DatabaseReadOnly, DatabaseTooOld, DatabaseUnavailable, UnknownTask, UsageError
+
+OLDEST_VERSION = 150000
+
+# What the driver raises when the line is cut, the server restarts, is full or refuses more connections.
+LOST: tuple[type[BaseException], ...] = (
+    OSError,
+    asyncio.TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.IdleSessionTimeoutError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.QueryCanceledError,
+)
+# Worth the same statement again: nothing of it was stored.
+AGAIN: tuple[type[BaseException], ...] = (
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+    asyncpg.LockNotAvailableError,
+)
+# The server is there but cannot write now: wait, do not drop the work.
+REFUSED: tuple[type[BaseException], ...] = (
+    asyncpg.DiskFullError,
+    asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.OutOfMemoryError,
+    asyncpg.InsufficientResourcesError,
+)
+
+
+def passing(error: BaseException) -> bool:
+    """True for faults that heal: the work is kept and tried again."""
+    return isinstance(error, LOST + AGAIN + REFUSED)
+
+
+async def connect(settings: Settings, url: str, *, purpose: str) -> asyncpg.Connection:
+    """One connection, with sane time-outs and its purpose visible in pg_stat_activity."""
+    with translated(url):
+        connection = await asyncpg.connect(url, **_options(settings, purpose))
+        await _suitable(connection)
+        return connection
+
+
+async def pool(settings: Settings, url: str, *, purpose: str, size: int) -> asyncpg.Pool:
+    with translated(url):
+        made = await asyncpg.create_pool(url, min_size=0, max_size=size, **_options(settings, purpose))
+        async with made.acquire() as connection:
+            await _suitable(connection)
+        return made
+
+
+def _options(settings: Settings, purpose: str) -> dict[str, Any]:
+    return {
+        "timeout": settings.connect_timeout_seconds,
+        "command_timeout": settings.command_timeout_seconds,
+        "statement_cache_size": settings.statement_cache,
+        "server_settings": {"application_name": f"penstock {purpose}"},
+    }
+
+
+async def _suitable(connection: asyncpg.Connection) -> None:
+    number = connection.get_server_version()
+    if number.major * 10000 < OLDEST_VERSION:
+        await connection.close()
+        raise DatabaseTooOld(version=f"{number.major}.{number.minor}")
+
+
+def address(url: str) -> str:
+    """The address without user and password, for messages and logs."""
+    parts = urlsplit(url)
+    place = parts.hostname or "local socket"
+    if parts.port:
+        place += f":{parts.port}"
+    return f"{place}{parts.path}"
+
+
+@contextmanager
+def translated(url: str | None = None) -> Iterator[None]:
+    """Driver errors become Penstock's, each with what to do next."""
+    where = f" at {address(url)}" if url else ""
+    try:
+        yield
+    except asyncpg.InvalidPasswordError as error:
+        raise DatabaseUnavailable(
+            what=f"the server{where} refused the login ({error})", next_step="Check the user and password in PENSTOCK_DATABASE_URL."
+        ) from None
+    except asyncpg.InvalidCatalogNameError as error:
+        raise DatabaseUnavailable(
+            what=f"{error}", next_step="Create the database, or correct PENSTOCK_DATABASE_URL."
+        ) from None
+    except asyncpg.TooManyConnectionsError as error:
+        raise DatabaseUnavailable(
+            what=f"all connection slots{where} are in use ({error})",
+            next_step="Raise max_connections, or put PgBouncer in front.",
+        ) from None
+    except asyncpg.ReadOnlySQLTransactionError:
+        raise DatabaseReadOnly from None
+    except asyncpg.DiskFullError as error:
+        raise DatabaseFull(what=str(error)) from None
+    except asyncpg.PostgresError as error:
+        if isinstance(error, LOST):
+            raise _away(where, error) from None
+        raise _from_sqlstate(error) from None
+    except asyncpg.InterfaceError as error:
+        raise _away(where, error) from None
+    except (TimeoutError, OSError) as error:
+        raise _away(where, error) from None
+    except ValueError as error:  # asyncpg's answer to a malformed URL
+        raise DatabaseUnavailable(
+            what=f"the address is not a PostgreSQL URL ({error})",
+            next_step="Write it as postgresql://user:password@host:port/database.",
+        ) from None
+
+
+def _away(where: str, error: BaseException) -> DatabaseUnavailable:
+    cause = str(error) or type(error).__name__
+    return DatabaseUnavailable(
+        what=f"no answer{where} ({cause})", next_step="Is the server running, and PENSTOCK_DATABASE_URL right?"
+    )
+
+
+def _from_sqlstate(error: asyncpg.PostgresError) -> Exception:
+    """Errors that the functions in the schema raise on purpose."""
+    state = getattr(error, "sqlstate", None)
+    if state == "PK001":
+        return UnknownTask(str(error).split('"')[1])
+    if isinstance(state, str) and state.startswith("PK"):
+        return UsageError(str(error))
+    return error
+
+
+class Link:
+    """One connection that comes back. Used by a loop that owns it: not shared, so a lost answer concerns one
+    statement only."""
+
+    def __init__(self, settings: Settings, url: str, *, purpose: str) -> None:
+        self._settings = settings
+        self._url = url
+        self._purpose = purpose
+        self._connection: asyncpg.Connection | None = None
+
+    async def connection(self) -> asyncpg.Connection:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await connect(self._settings, self._url, purpose=self._purpose)
+        return self._connection
+
+    def drop(self) -> None:
+        """Cut the line without a goodbye: after an error nobody knows what the server still does."""
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None and not connection.is_closed():
+            try:
+                await connection.close(timeout=2)
+            except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                connection.terminate()
+
+    @asynccontextmanager
+    async def guarded(self) -> AsyncIterator[asyncpg.Connection]:
+        """The connection for one or more statements; dropped if they fail because of the line."""
+        connection = await self.connection()
+        try:
+            yield connection
+        except LOST:
+            self.drop()
+            raise
+        except asyncio.CancelledError:
+            self.drop()
+            raise

@@ -1,0 +1,74 @@
+"""Lanes: fairness, pause and cancel. One function per query of ``sql/lanes.sql``."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from penstock.model import LaneView
+from penstock.storage.queries import load
+
+_sql = load("lanes")
+Connection = Any
+
+
+async def active(connection: Connection, pipelines: Sequence[str]) -> list[LaneView]:
+    return [LaneView(**dict(row)) for row in await connection.fetch(_sql.active, pipelines)]
+
+
+async def open_lane(
+    connection: Connection, *, pipeline: str, key: str, priority: int, owner: str | None, job_id: int | None
+) -> int:
+    lane: int = await connection.fetchval(_sql.open, pipeline, key, priority, owner, job_id)
+    return lane
+
+
+async def of_job(connection: Connection, job_id: int) -> list[dict[str, Any]]:
+    return [dict(row) for row in await connection.fetch(_sql.of_job, job_id)]
+
+
+async def pause_job(connection: Connection, job_id: int, by: str, reason: str | None) -> int:
+    return len(await connection.fetch(_sql.pause_job, job_id, by, reason))
+
+
+async def resume_job(connection: Connection, job_id: int) -> int:
+    return len(await connection.fetch(_sql.resume_job, job_id))
+
+
+async def cancel_job(connection: Connection, job_id: int, by: str) -> int:
+    return len(await connection.fetch(_sql.cancel_job, job_id, by))
+
+
+async def reprioritise_job(connection: Connection, job_id: int, priority: int) -> int:
+    return len(await connection.fetch(_sql.reprioritise_job, job_id, priority))
+
+
+async def pause(connection: Connection, pipeline: str, key: str, by: str, reason: str | None) -> int:
+    return len(await connection.fetch(_sql.pause, pipeline, key, by, reason))
+
+
+async def resume(connection: Connection, pipeline: str, key: str) -> int:
+    return len(await connection.fetch(_sql.resume, pipeline, key))
+
+
+async def cancel(connection: Connection, pipeline: str, key: str, by: str) -> int:
+    return len(await connection.fetch(_sql.cancel, pipeline, key, by))
+
+
+async def configure(
+    connection: Connection,
+    pipeline: str,
+    key: str,
+    *,
+    weight: int | None = None,
+    set_limit: bool = False,
+    max_running: int | None = None,
+) -> int:
+    return len(await connection.fetch(_sql.configure, pipeline, key, weight, set_limit, max_running))
+
+
+async def deactivate_idle(connection: Connection, *, batch: int, idle_seconds: float) -> int:
+    """Two statements in one transaction: lock what looks empty, then look again with a newer snapshot."""
+    async with connection.transaction():
+        rows = await connection.fetch(_sql.lock_idle_candidates, batch, idle_seconds)
+        if not rows:
+            return 0
+        return len(await connection.fetch(_sql.deactivate, [row["id"] for row in rows]))

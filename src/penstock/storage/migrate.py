@@ -1,0 +1,129 @@
+"""Numbered SQL migrations, applied once each, in order.
+
+Safe under load: a short lock timeout keeps a migration from queueing behind a long transaction (and
+everybody else behind it); it is tried again instead. Two migrations at the same time are serialised by
+an advisory lock, so the second one finds nothing left to do. Each file runs in one transaction, so a
+migration killed half-way leaves nothing.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+
+import asyncpg
+
+from penstock.errors import DatabaseUnavailable, SchemaOutOfDate
+
+_LOCK = 0x70656E73746F636B  # "penstock"
+_BASE = """
+create schema if not exists penstock;
+create table if not exists penstock.migrations (
+    version    integer primary key,
+    name       text not null,
+    applied_at timestamptz not null default now()
+);
+"""
+_FILE = re.compile(r"(\d{4})_(\w+)\.sql")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Migration:
+    version: int
+    name: str
+    sql: str
+
+
+def migrations() -> tuple[Migration, ...]:
+    """All migrations of this package, oldest first."""
+    found = []
+    for entry in files("penstock.storage").joinpath("migrations").iterdir():
+        if match := _FILE.fullmatch(entry.name):
+            found.append(Migration(version=int(match[1]), name=match[2], sql=entry.read_text("utf-8")))
+    return tuple(sorted(found, key=lambda migration: migration.version))
+
+
+def newest() -> int:
+    return migrations()[-1].version
+
+
+async def applied(connection: asyncpg.Connection) -> tuple[int, ...]:
+    """Versions the database has, oldest first; empty where Penstock was never installed."""
+    if await connection.fetchval("select to_regclass('penstock.migrations')") is None:
+        return ()
+    rows = await connection.fetch("select version from penstock.migrations order by version")
+    return tuple(row["version"] for row in rows)
+
+
+async def pending(connection: asyncpg.Connection) -> tuple[Migration, ...]:
+    have = set(await applied(connection))
+    return tuple(migration for migration in migrations() if migration.version not in have)
+
+
+async def check(connection: asyncpg.Connection) -> None:
+    """Raise unless the schema is at least as new as this package: old workers run on a newer schema."""
+    have = await applied(connection)
+    found = have[-1] if have else 0
+    if found < newest():
+        raise SchemaOutOfDate(found=found, needed=newest())
+
+
+def as_sql() -> str:
+    """All of it as one script, for people whose database is changed by somebody else."""
+    parts = [_BASE]
+    for migration in migrations():
+        parts.append(
+            f"-- {migration.version:04d} {migration.name}\nbegin;\n{migration.sql}\n"
+            f"insert into penstock.migrations (version, name) values ({migration.version}, '{migration.name}');\ncommit;\n"
+        )
+    return "\n".join(parts)
+
+
+async def migrate(
+    connection: asyncpg.Connection,
+    *,
+    lock_timeout_seconds: float = 2.0,
+    tries: int = 30,
+    tell: Callable[[str], None] = lambda line: None,
+) -> tuple[Migration, ...]:
+    """Bring the schema up to date; returns what was applied."""
+    await connection.execute("select pg_advisory_lock($1)", _LOCK)
+    try:
+        await connection.execute(_BASE)
+        done = []
+        for migration in await pending(connection):
+            tell(f"applying {migration.version:04d} {migration.name}")
+            await _apply(connection, migration, lock_timeout_seconds, tries, tell)
+            done.append(migration)
+        return tuple(done)
+    finally:
+        if not connection.is_closed():
+            await connection.execute("select pg_advisory_unlock($1)", _LOCK)
+
+
+async def _apply(
+    connection: asyncpg.Connection,
+    migration: Migration,
+    lock_timeout_seconds: float,
+    tries: int,
+    tell: Callable[[str], None],
+) -> None:
+    for attempt in range(1, tries + 1):
+        try:
+            async with connection.transaction():
+                await connection.execute(
+                    "select set_config('lock_timeout', $1, true)", f"{int(lock_timeout_seconds * 1000)}ms"
+                )
+                await connection.execute(migration.sql)
+                await connection.execute(
+                    "insert into penstock.migrations (version, name) values ($1, $2)", migration.version, migration.name
+                )
+            return
+        except asyncpg.LockNotAvailableError:
+            tell(f"a table is busy; trying again ({attempt} of {tries})")
+            await asyncio.sleep(min(0.2 * attempt, 2.0))
+    raise DatabaseUnavailable(
+        what=f"migration {migration.version:04d} got no lock in {tries} tries",
+        next_step="`penstock doctor` names the transaction in the way; end it and run `penstock migrate` again.",
+    )

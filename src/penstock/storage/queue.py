@@ -1,0 +1,151 @@
+"""The hot path: one function per query of ``sql/queue.sql``."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from penstock.model import Advance, Claimed, Finish, Release
+from penstock.storage.queries import load
+
+_sql = load("queue")
+
+# Before every real position, so that a claim starts at the front of its lane.
+FRONT = (datetime.fromisoformat("1970-01-01T00:00:00+00:00"), 0)
+
+Connection = Any  # asyncpg.Connection or a pool's proxy of it; the stubs do not relate them
+
+
+class Wanted:
+    """One (stage, lane) pair of a claim: how many, and behind which position to start."""
+
+    __slots__ = ("after", "lane", "quota", "stage")
+
+    def __init__(self, stage: int, lane: int, quota: int, after: tuple[datetime, int] = FRONT) -> None:
+        self.stage = stage
+        self.lane = lane
+        self.quota = quota
+        self.after = after
+
+
+async def claim(connection: Connection, wanted: Sequence[Wanted], limit: int, worker: int) -> list[Claimed]:
+    rows = await connection.fetch(
+        _sql.claim,
+        [w.stage for w in wanted],
+        [w.lane for w in wanted],
+        [w.quota for w in wanted],
+        [w.after[0] for w in wanted],
+        [w.after[1] for w in wanted],
+        limit,
+        worker,
+    )
+    return [Claimed(*row) for row in rows]
+
+
+async def claim_by_id(connection: Connection, task_ids: Sequence[int], worker: int) -> list[Claimed]:
+    return [Claimed(*row) for row in await connection.fetch(_sql.claim_by_id, task_ids, worker)]
+
+
+async def lock_limited_stages(connection: Connection, stages: Sequence[int]) -> dict[int, int]:
+    rows = await connection.fetch(_sql.lock_limited_stages, stages)
+    return {row["id"]: row["max_running"] for row in rows}
+
+
+async def lock_limited_lanes(connection: Connection, lanes: Sequence[int]) -> dict[int, int]:
+    rows = await connection.fetch(_sql.lock_limited_lanes, lanes)
+    return {row["id"]: row["max_running"] for row in rows}
+
+
+async def count_leased(connection: Connection, stages: Sequence[int]) -> dict[tuple[int, int], int]:
+    rows = await connection.fetch(_sql.count_leased, stages)
+    return {(row["stage"], row["lane"]): row["leased"] for row in rows}
+
+
+async def finish(connection: Connection, worker: int, ended: Sequence[Finish]) -> int:
+    """Returns how many leases were current; fewer than given means that some are stale."""
+    count: int = await connection.fetchval(
+        _sql.finish,
+        [e.task_id for e in ended],
+        [e.lease for e in ended],
+        [e.status for e in ended],
+        [e.result for e in ended],
+        [e.error for e in ended],
+        worker,
+    )
+    return count
+
+
+async def settled_before(connection: Connection, ended: Sequence[Finish]) -> set[int]:
+    rows = await connection.fetch(_sql.settled_before, [e.task_id for e in ended], [e.lease for e in ended])
+    return {row["task_id"] for row in rows}
+
+
+async def advance(connection: Connection, worker: int, moved: Sequence[Advance]) -> int:
+    count: int = await connection.fetchval(
+        _sql.advance,
+        [a.task_id for a in moved],
+        [a.lease for a in moved],
+        [a.stage for a in moved],
+        [a.next_stage for a in moved],
+        [a.result for a in moved],
+        [a.version for a in moved],
+        worker,
+    )
+    return count
+
+
+async def release(
+    connection: Connection, worker: int, given_back: Sequence[Release], *, crash_limit: int, rescue_limit: int
+) -> dict[int, int]:
+    """Returns the tasks whose lease was current, with the state they ended in (0: waiting again)."""
+    rows = await connection.fetch(
+        _sql.release,
+        [r.task_id for r in given_back],
+        [r.lease for r in given_back],
+        [None if r.delay_seconds is None else int(r.delay_seconds * 1000) for r in given_back],
+        [r.burned for r in given_back],
+        [r.crashed for r in given_back],
+        [r.rescued for r in given_back],
+        [r.cause for r in given_back],
+        [r.error for r in given_back],
+        worker,
+        crash_limit,
+        rescue_limit,
+    )
+    return {row["task_id"]: row["ending"] for row in rows}
+
+
+async def cancel(connection: Connection, task_id: int, by: str) -> tuple[bool, bool]:
+    """(ended at once, asked to stop); both False where the task has no queue row."""
+    row = await connection.fetchrow(_sql.cancel, task_id, by)
+    return bool(row["ended"]), bool(row["asked"])
+
+
+async def sweep_cancelled(connection: Connection, batch: int) -> int:
+    count: int = await connection.fetchval(_sql.sweep_cancelled, batch)
+    return count
+
+
+async def asked_to_stop(connection: Connection, workers: Sequence[int]) -> list[tuple[int, int, int]]:
+    """(task, lease, worker) of leases that somebody cancelled."""
+    rows = await connection.fetch(_sql.asked_to_stop, workers)
+    return [(row["task_id"], row["lease"], row["worker"]) for row in rows]
+
+
+async def leases_of(connection: Connection, worker: int, limit: int = 1000) -> list[tuple[int, int, bool]]:
+    """(task, lease, named as running by the last heartbeat) of one worker."""
+    rows = await connection.fetch(_sql.leases_of, worker, limit)
+    return [(row["task_id"], row["lease"], row["ran"]) for row in rows]
+
+
+async def holders_gone(connection: Connection) -> list[int]:
+    return [row["worker"] for row in await connection.fetch(_sql.holders_gone)]
+
+
+async def depth(connection: Connection) -> dict[int, tuple[int, int]]:
+    """stage → (waiting, leased), counted from the rows."""
+    return {row["stage"]: (row["waiting"], row["leased"]) for row in await connection.fetch(_sql.depth)}
+
+
+UniqueViolation = asyncpg.UniqueViolationError

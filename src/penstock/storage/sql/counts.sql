@@ -1,0 +1,48 @@
+-- name: fold
+-- Merges appended counts into one row per (lane, stage, state) and notes the movement per minute.
+with taken as (
+    delete from penstock.counts
+    where ctid = any (array(
+        select ctid from penstock.counts where not folded order by at limit $1 for update skip locked))
+    returning lane, stage, state, n, at
+), before as (
+    delete from penstock.counts c
+    using (select distinct lane, stage, state from taken) k
+    where c.lane = k.lane and c.stage = k.stage and c.state = k.state and c.folded
+    returning c.lane, c.stage, c.state, c.n
+), merged as (
+    insert into penstock.counts (lane, stage, state, n, folded)
+    select lane, stage, state, sum(n), true
+    from (select lane, stage, state, n from taken union all select lane, stage, state, n from before) rows
+    group by 1, 2, 3 having sum(n) <> 0
+), by_minute as (
+    insert into penstock.statistics as s (stage, minute, state, n)
+    select stage, date_trunc('minute', at), state, sum(n) from taken group by 1, 2, 3
+    on conflict (minute, stage, state) do update set n = s.n + excluded.n
+)
+select count(*) from taken
+
+-- name: of_job
+-- Exact at the moment of reading: folded and not yet folded rows are summed in one snapshot.
+select c.state, sum(c.n)::bigint as n from penstock.counts c
+where c.lane = any (array(select id from penstock.lanes where job_id = $1))
+group by c.state
+
+-- name: leased_of_job
+select count(*) from penstock.lanes l
+join penstock.stages s on s.pipeline = l.pipeline
+join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null
+where l.job_id = $1
+
+-- name: by_stage
+select stage, state, sum(n)::bigint as n from penstock.counts group by stage, state
+
+-- name: leased_by_stage
+select stage, count(*) as leased from penstock.queue where worker is not null group by stage
+
+-- name: per_minute
+select minute, stage, state, n from penstock.statistics
+where minute >= now() - $1 * interval '1 minute' order by minute, stage, state
+
+-- name: expire_statistics
+delete from penstock.statistics where minute < now() - $1 * interval '1 second'

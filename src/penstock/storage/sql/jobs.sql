@@ -1,0 +1,36 @@
+-- name: create
+insert into penstock.jobs (pipeline, name, owner, idempotency_key, metadata)
+values ($1, $2, $3, $4, $5::text::jsonb)
+on conflict (pipeline, idempotency_key) where idempotency_key is not null do nothing
+returning id
+
+-- name: by_idempotency_key
+select id from penstock.jobs where pipeline = $1 and idempotency_key = $2
+
+-- name: get
+select id, pipeline, name, owner, metadata::text as metadata, created_at from penstock.jobs where id = $1
+
+-- name: list
+select id, pipeline, name, owner, metadata::text as metadata, created_at from penstock.jobs
+where ($1::bigint is null or id < $1) and ($2::text is null or owner = $2)
+order by id desc limit $3
+
+-- name: failed_tasks
+-- Keyset over the finished tasks of a job in the given statuses.
+select task_id from penstock.outcomes
+where job_id = $1 and status = any ($2::smallint[]) and task_id > $3
+order by task_id limit $4
+
+-- name: expire
+-- Jobs whose tasks are all gone by retention.
+with gone as (
+    delete from penstock.jobs j
+    where j.created_at < now() - $1 * interval '1 second'
+      and not exists (select from penstock.tasks t where t.job_id = j.id)
+    returning id
+), lanes as (
+    delete from penstock.lanes where job_id = any (array(select id from gone)) returning id
+), counts as (
+    delete from penstock.counts where lane = any (array(select id from lanes))
+)
+select count(*) from gone

@@ -1,0 +1,84 @@
+-- name: dead_letters
+-- Newest first, keyset by (finished_at, task_id).
+select o.task_id, o.job_id, o.finished_at, o.attempts, o.run, o.error::text as error, s.pipeline, s.name as stage,
+       t.input::text as input, t.owner
+from penstock.outcomes o
+join penstock.stages s on s.id = o.stage
+join penstock.tasks t on t.id = o.task_id
+where o.status = 3 and ($1::text is null or s.pipeline = $1)
+  and ($2::timestamptz is null or (o.finished_at, o.task_id) < ($2, $3))
+order by o.finished_at desc, o.task_id desc
+limit $4
+
+-- name: reprocess
+-- Finished tasks start again: the outcome moves into the history, the task gets a new run.
+-- $2: statuses to take; $3: stage to start from per task's pipeline (null: the stage it ended in).
+with taken as (
+    delete from penstock.outcomes o
+    where o.task_id = any ($1::bigint[]) and o.status = any ($2::smallint[])
+    returning o.*
+), placed as (
+    select k.*, coalesce(target.id, k.stage) as target,
+           coalesce((t.options ->> 'max_attempts')::smallint, target.max_attempts, s.max_attempts) as max_attempts,
+           penstock.open_lane(s.pipeline, coalesce(l.key, 'default'), coalesce(l.priority, 0), l.owner, l.job_id, true)
+               as new_lane
+    from taken k
+    join penstock.tasks t on t.id = k.task_id
+    join penstock.stages s on s.id = k.stage
+    left join penstock.lanes l on l.id = k.lane
+    left join penstock.stages target on target.pipeline = s.pipeline and target.name = $3
+), queued as (
+    insert into penstock.queue (task_id, lane, stage, run_at, max_attempts, attempt, run, lease)
+    select task_id, new_lane, target, now() + $5 * interval '1 second', max_attempts,
+           case when $6 then 0 else least(attempts, max_attempts - 1) end, run + 1, lease
+    from placed
+), counted as (
+    insert into penstock.counts (lane, stage, state, n)
+    select lane, stage, status, -count(*) from placed group by 1, 2, 3
+    union all
+    -- The arrival moves along, to another lane or stage where the task starts again in one.
+    select lane, stage, 0, -count(*) from placed where (target, new_lane) <> (stage, lane) group by 1, 2
+    union all
+    select new_lane, target, 0, count(*) from placed where (target, new_lane) <> (stage, lane) group by 1, 2
+), noted as (
+    insert into penstock.attempts (task_id, lease, worker, stage, run, attempt, burned, cause, error)
+    select task_id, lease, worker, stage, run, attempts, false, 'reprocess',
+           jsonb_build_object('by', $4::text, 'status', status, 'finished_at', finished_at, 'result', result, 'error', error)
+    from placed
+)
+select task_id from placed
+
+-- name: replace
+-- The second half of an edit: the dead letter is closed, pointing at its edited copy.
+with taken as (
+    delete from penstock.outcomes o where o.task_id = $1 and o.status = 3 returning o.*
+), stored as (
+    insert into penstock.outcomes (task_id, job_id, lane, lease, worker, stage, status, attempts, run, error)
+    select task_id, job_id, lane, lease, worker, stage, 5, attempts, run,
+           jsonb_build_object('type', 'Replaced', 'message', 'edited and replayed as task ' || $2::bigint, 'task_id', $2::bigint)
+    from taken
+), counted as (
+    insert into penstock.counts (lane, stage, state, n)
+    select lane, stage, change.state, change.n from taken cross join (values (3, -1), (5, 1)) as change (state, n)
+), noted as (
+    insert into penstock.attempts (task_id, lease, worker, stage, run, attempt, burned, cause, error)
+    select task_id, lease, worker, stage, run, attempts, false, 'edit', jsonb_build_object('by', $3::text, 'error', error)
+    from taken
+)
+select count(*) from taken
+
+-- name: expire
+-- Finished tasks beyond retention, a small batch at a time.
+with old as (
+    select task_id from penstock.outcomes
+    where finished_at < now() - $1 * interval '1 second' limit $2 for update skip locked
+), gone as (
+    delete from penstock.outcomes where task_id = any (array(select task_id from old)) returning task_id
+), tasks as (
+    delete from penstock.tasks where id = any (array(select task_id from gone))
+), attempts as (
+    delete from penstock.attempts where task_id = any (array(select task_id from gone))
+), checkpoints as (
+    delete from penstock.checkpoints where task_id = any (array(select task_id from gone))
+)
+select count(*) from gone

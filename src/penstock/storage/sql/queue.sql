@@ -1,0 +1,256 @@
+-- The hot path. Each move of a task is one statement over arrays; each checks the lease it speaks for.
+-- `is not distinct from` in the guards is deliberate: with `=` the planner may take the partial index of
+-- leased rows, which its statistics believe to be empty, and run at a quarter of the speed.
+
+-- name: claim
+-- Takes due rows of the given (stage, lane) pairs, in the given order, at most $6 in all.
+-- $4, $5: start behind this position; rows before it were claimed already, and skipping their dead index
+-- entries keeps the claim fast while a long reader holds back vacuum.
+with picked as (
+    -- Lazy: pairs behind the one that fills the batch are not looked at, so the order of pairs is strict.
+    select q.task_id
+    from unnest($1::integer[], $2::bigint[], $3::integer[], $4::timestamptz[], $5::bigint[])
+        as w (stage, lane, quota, after_run_at, after_task)
+    cross join lateral (
+        select task_id from penstock.queue
+        where stage = w.stage and lane = w.lane and worker is null
+          and run_at <= now() and (run_at, task_id) > (w.after_run_at, w.after_task)
+          -- Pause and cancel take effect here, whatever the worker believes.
+          and exists (select from penstock.lanes l
+                      where l.id = w.lane and l.paused_at is null and l.cancelled_at is null)
+          and exists (select from penstock.stages s where s.id = w.stage and s.paused_at is null)
+        order by run_at, task_id
+        limit w.quota
+        for update skip locked) q
+    limit $6
+), claimed as (
+    -- The number is drawn after the row is locked, so it grows per task.
+    update penstock.queue
+    set worker = $7, lease = nextval('penstock.lease_numbers'), updated_at = now()
+    where task_id = any (array(select task_id from picked))
+    returning task_id, lease, stage, lane, attempt, max_attempts, crashes, run, run_at
+)
+select c.task_id, c.lease, c.stage, c.lane, c.attempt, c.max_attempts, c.crashes, c.run, c.run_at,
+       t.input::text as input, t.job_id, t.options::text as options, t.idempotency_key, t.trace
+from claimed c join penstock.tasks t on t.id = c.task_id
+
+-- name: claim_by_id
+-- Takes the given rows if they are due and nobody has them: for work that is announced by a message.
+with picked as (
+    select q.task_id from penstock.queue q
+    join penstock.lanes l on l.id = q.lane and l.paused_at is null and l.cancelled_at is null
+    join penstock.stages s on s.id = q.stage and s.paused_at is null
+    where q.task_id = any ($1::bigint[]) and q.worker is null and q.run_at <= now()
+    for update of q skip locked
+), claimed as (
+    update penstock.queue
+    set worker = $2, lease = nextval('penstock.lease_numbers'), updated_at = now()
+    where task_id = any (array(select task_id from picked))
+    returning task_id, lease, stage, lane, attempt, max_attempts, crashes, run, run_at
+)
+select c.task_id, c.lease, c.stage, c.lane, c.attempt, c.max_attempts, c.crashes, c.run, c.run_at,
+       t.input::text as input, t.job_id, t.options::text as options, t.idempotency_key, t.trace
+from claimed c join penstock.tasks t on t.id = c.task_id
+
+-- name: lock_limited_stages
+-- Serialises claims of stages with a fleet-wide limit; always in id order, so claimers cannot deadlock.
+select id, max_running from penstock.stages
+where id = any ($1::integer[]) and max_running is not null
+order by id for no key update
+
+-- name: lock_limited_lanes
+select id, max_running from penstock.lanes
+where id = any ($1::bigint[]) and max_running is not null
+order by id for no key update
+
+-- name: count_leased
+-- How many are leased in these stages, per lane. Runs after the locks, in a statement of its own, so that
+-- its snapshot holds everything earlier claimers committed.
+select stage, lane, count(*) as leased from penstock.queue
+where stage = any ($1::integer[]) and worker is not null
+group by stage, lane
+
+-- name: finish
+-- Ends tasks: the queue row goes, the outcome comes. Rows whose lease is not current are left alone;
+-- the caller compares the number returned with the number asked for.
+with ended as (
+    delete from penstock.queue q
+    using unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[], $5::text[])
+        as e (task_id, lease, status, result, error)
+    where q.task_id = e.task_id
+      and q.lease is not distinct from e.lease
+      and q.worker is not distinct from $6
+    returning q.task_id, q.lane, q.stage, q.lease, q.run, q.attempt, e.status, e.result, e.error
+), stored as (
+    insert into penstock.outcomes (task_id, job_id, lane, lease, worker, stage, status, attempts, run, result, error)
+    select e.task_id, l.job_id, e.lane, e.lease, $6, e.stage, e.status, e.attempt + 1, e.run, e.result::jsonb, e.error::jsonb
+    from ended e left join penstock.lanes l on l.id = e.lane
+), counted as (
+    insert into penstock.counts (lane, stage, state, n)
+    select lane, stage, status, count(*) from ended group by lane, stage, status
+)
+select count(*) from ended
+
+-- name: settled_before
+-- Of tasks whose finish matched nothing: those that this very lease had settled already (the answer to an
+-- earlier try was lost). All others are stale.
+select o.task_id from unnest($1::bigint[], $2::bigint[]) as e (task_id, lease)
+join penstock.outcomes o on o.task_id = e.task_id and o.lease = e.lease
+
+-- name: advance
+-- Stores a stage's result and moves the task to the next stage. A task that was asked to stop ends here.
+with asked as (
+    select q.task_id, q.lane, q.lease, q.run, q.attempt, q.cancel_at is not null as cancelled,
+           a.stage, a.next_stage, a.result, a.version, s.max_attempts
+    from unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::text[])
+        as a (task_id, lease, stage, next_stage, result, version)
+    join penstock.queue q on q.task_id = a.task_id
+      and q.lease is not distinct from a.lease
+      and q.worker is not distinct from $7
+      and q.stage is not distinct from a.stage
+    join penstock.stages s on s.id = a.next_stage
+    for update of q
+), kept as (
+    insert into penstock.checkpoints (task_id, stage, run, version, result)
+    select task_id, stage, run, version, result::jsonb from asked
+), moved as (
+    -- The unique key ends with the first stage: what is enqueued from now on has to be read anew.
+    update penstock.queue q
+    set worker = null, stage = a.next_stage, attempt = 0, crashes = 0, rescues = 0,
+        max_attempts = a.max_attempts, unique_key = null, run_at = now(), updated_at = now()
+    from asked a where q.task_id = a.task_id and not a.cancelled
+), ended as (
+    delete from penstock.queue q using asked a where q.task_id = a.task_id and a.cancelled
+), stored as (
+    insert into penstock.outcomes (task_id, job_id, lane, lease, worker, stage, status, attempts, run, error)
+    select a.task_id, l.job_id, a.lane, a.lease, $7, a.stage, 6, a.attempt + 1, a.run,
+           '{"type": "Cancelled", "message": "cancelled while it ran"}'
+    from asked a left join penstock.lanes l on l.id = a.lane where a.cancelled
+), counted as (
+    insert into penstock.counts (lane, stage, state, n)
+    select lane, stage, case when cancelled then 6 else 7 end, count(*) from asked group by 1, 2, 3
+    union all
+    select lane, next_stage, 0, count(*) from asked where not cancelled group by 1, 2
+)
+select count(*) from asked
+
+-- name: release
+-- Gives leased rows back: retry, snooze, hand-back, crash and rescue are this one move with other words.
+-- Instead of waiting again a row may end here: asked to stop (CANCELLED), crashed or rescued too often
+-- (ERROR), or its unique key is waiting in a newer task (SKIPPED).
+with asked as (
+    select q.task_id, q.lane, q.stage, q.lease, q.run, q.attempt, r.burned, r.crashed, r.rescued, r.cause, r.error,
+           case when r.delay_ms is null then q.run_at
+                else now() + r.delay_ms * interval '1 millisecond' end as next_run_at,
+           case when q.cancel_at is not null then 6
+                when r.crashed and (q.crashes + 1 >= $10 or q.attempt + 1 >= q.max_attempts) then 3
+                when r.rescued and q.rescues + 1 >= $11 then 3
+                when exists (select from penstock.queue twin
+                             where twin.unique_key = q.unique_key and twin.worker is null) then 5
+           end as ending
+    from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::boolean[], $6::boolean[],
+                $7::text[], $8::text[])
+        as r (task_id, lease, delay_ms, burned, crashed, rescued, cause, error)
+    join penstock.queue q on q.task_id = r.task_id
+      and q.lease is not distinct from r.lease
+      and q.worker is not distinct from $9
+    for update of q
+), back as (
+    update penstock.queue q
+    set worker = null, run_at = a.next_run_at, updated_at = now(), attempt = q.attempt + a.burned::integer,
+        crashes = q.crashes + a.crashed::integer, rescues = q.rescues + a.rescued::integer
+    from asked a where q.task_id = a.task_id and a.ending is null
+), ended as (
+    delete from penstock.queue q using asked a where q.task_id = a.task_id and a.ending is not null
+), stored as (
+    insert into penstock.outcomes (task_id, job_id, lane, lease, worker, stage, status, attempts, run, error)
+    select a.task_id, l.job_id, a.lane, a.lease, $9, a.stage, a.ending, a.attempt + 1, a.run,
+           case a.ending
+               when 6 then '{"type": "Cancelled", "message": "cancelled while it ran"}'
+               when 5 then '{"type": "Coalesced", "message": "a newer task with the same unique key is waiting"}'
+               else coalesce(a.error::jsonb, '{}') end
+    from asked a left join penstock.lanes l on l.id = a.lane where a.ending is not null
+), counted as (
+    insert into penstock.counts (lane, stage, state, n)
+    select lane, stage, ending, count(*) from asked where ending is not null group by 1, 2, 3
+), noted as (
+    insert into penstock.attempts (task_id, lease, worker, stage, run, attempt, burned, cause, error, next_run_at)
+    select task_id, lease, $9, stage, run, attempt + 1, burned, cause, error::jsonb,
+           case when ending is null then next_run_at end
+    from asked where cause is not null
+)
+select task_id, coalesce(ending, 0) as ending from asked
+
+-- name: cancel
+-- One task: a waiting one ends at once, a leased one is asked to stop and ends when its worker lets go.
+with held as (
+    select task_id, lane, stage, lease, worker, run, attempt from penstock.queue where task_id = $1 for update
+), asked as (
+    update penstock.queue q set cancel_at = coalesce(q.cancel_at, now()), updated_at = now()
+    from held h where q.task_id = h.task_id and h.worker is not null
+    returning q.task_id
+), ended as (
+    delete from penstock.queue q using held h where q.task_id = h.task_id and h.worker is null
+    returning q.task_id
+), stored as (
+    insert into penstock.outcomes (task_id, job_id, lane, lease, stage, status, attempts, run, error)
+    select h.task_id, l.job_id, h.lane, h.lease, h.stage, 6, h.attempt, h.run,
+           jsonb_build_object('type', 'Cancelled', 'message', 'cancelled by ' || $2::text)
+    from held h join ended using (task_id) left join penstock.lanes l on l.id = h.lane
+), counted as (
+    insert into penstock.counts (lane, stage, state, n) select lane, stage, 6, 1 from held where worker is null
+)
+select (select count(*) from ended) as ended, (select count(*) from asked) as asked
+
+-- name: sweep_cancelled
+-- Ends what still waits in cancelled lanes, a batch at a time. The cancel itself touched only the lane.
+with doomed as (
+    select q.task_id from penstock.lanes l
+    join penstock.stages s on s.pipeline = l.pipeline
+    cross join lateral (
+        select task_id from penstock.queue
+        where stage = s.id and lane = l.id and worker is null
+        limit $1 for update skip locked) q
+    where l.cancelled_at is not null and l.active
+    limit $1
+), ended as (
+    delete from penstock.queue where task_id = any (array(select task_id from doomed))
+    returning task_id, lane, stage, lease, attempt, run
+), stored as (
+    insert into penstock.outcomes (task_id, job_id, lane, lease, stage, status, attempts, run, error)
+    select e.task_id, l.job_id, e.lane, e.lease, e.stage, 6, e.attempt, e.run,
+           jsonb_build_object('type', 'Cancelled', 'message', 'cancelled by ' || coalesce(l.cancelled_by, 'somebody'))
+    from ended e join penstock.lanes l on l.id = e.lane
+), counted as (
+    insert into penstock.counts (lane, stage, state, n) select lane, stage, 6, count(*) from ended group by 1, 2
+)
+select count(*) from ended
+
+-- name: asked_to_stop
+-- Leases of these workers that somebody cancelled, one by one or with their lane.
+select task_id, lease, worker from penstock.queue where cancel_at is not null and worker = any ($1::bigint[])
+union
+select q.task_id, q.lease, q.worker
+from penstock.lanes l
+join penstock.stages s on s.pipeline = l.pipeline
+join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null
+where l.cancelled_at is not null and l.active and q.worker = any ($1::bigint[])
+
+-- name: leases_of
+-- Everything one worker holds; `ran` says whether its last heartbeat named the task as running.
+select q.task_id, q.lease, q.task_id = any (w.running) as ran
+from penstock.queue q join penstock.workers w on w.id = q.worker
+where q.worker is not null and q.worker = $1
+limit $2
+
+-- name: holders_gone
+-- Workers that hold leases although they are dead, gone or stopped.
+select q.worker from penstock.queue q
+left join penstock.workers w on w.id = q.worker
+where q.worker is not null and (w.id is null or w.died_at is not null or w.stopped_at is not null)
+group by q.worker
+
+-- name: depth
+-- Waiting and leased per stage; reads the queue, so for tests and the doctor, not for pages.
+select stage, count(*) filter (where worker is null) as waiting, count(*) filter (where worker is not null) as leased
+from penstock.queue group by stage

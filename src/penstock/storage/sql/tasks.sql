@@ -1,0 +1,54 @@
+-- name: enqueue
+-- The same function that triggers and other languages call.
+select task_id, created from penstock.enqueue(
+    pipeline => $1, input => $2::text::jsonb, priority => $3, run_at => case when $4::double precision is null
+        then $5::timestamptz else now() + $4 * interval '1 second' end,
+    idempotency_key => $6, unique_key => $7, lane => $8, owner => $9, job_id => $10, max_attempts => $11,
+    options => $12::text::jsonb, trace => $13, notify => $14)
+
+-- name: enqueue_many
+-- Many tasks of one lane in one statement.
+with placed as (
+    insert into penstock.tasks (entry, job_id, owner, input, options, trace)
+    select $1, $2, $3, i.input::jsonb, $4::text::jsonb, $5 from unnest($6::text[]) as i (input)
+    returning id
+), queued as (
+    insert into penstock.queue (task_id, lane, stage, run_at, max_attempts)
+    select id, $7, $1, coalesce($8::timestamptz, now() + $9::double precision * interval '1 second', now()), $10 from placed
+), counted as (
+    insert into penstock.counts (lane, stage, state, n) select $7, $1, 0, count(*) from placed having count(*) > 0
+)
+select min(id) as first_id, max(id) as last_id, count(*) as stored from placed
+
+-- name: queue_copied
+-- After a COPY into tasks in this transaction: give each new row its place in the queue.
+with placed as (
+    select id from penstock.tasks
+    where job_id = $1 and id > $2 and xmin = pg_current_xact_id()::xid
+), queued as (
+    insert into penstock.queue (task_id, lane, stage, run_at, max_attempts)
+    select id, $3, $4, coalesce($5::timestamptz, now() + $6::double precision * interval '1 second', now()), $7 from placed
+), counted as (
+    insert into penstock.counts (lane, stage, state, n) select $3, $4, 0, count(*) from placed having count(*) > 0
+)
+select count(*) from placed
+
+-- name: wake
+select pg_notify('penstock_wake', $1)
+
+-- name: outcomes_of
+select task_id, status, result::text as result, error::text as error
+from penstock.outcomes where task_id = any ($1::bigint[])
+
+-- name: exists_of
+select id from penstock.tasks where id = any ($1::bigint[])
+
+-- name: get
+select s.*, s.result::text as result_text, s.error::text as error_text, t.input::text as input, t.idempotency_key,
+       t.options::text as options, t.trace, t.replaces
+from penstock.task_states s join penstock.tasks t on t.id = s.task_id
+where s.task_id = $1
+
+-- name: history
+select at, lease, worker, stage, run, attempt, burned, cause, error::text as error, next_run_at
+from penstock.attempts where task_id = $1 order by at, lease

@@ -1,0 +1,79 @@
+"""Workers and their leases. One function per query of ``sql/workers.sql``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from penstock.storage.queries import load
+
+_sql = load("workers")
+Connection = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat:
+    """What a supervisor tells about one of its runners."""
+
+    worker: int
+    running: Sequence[int]
+    status: dict[str, Any]
+
+
+async def register(
+    connection: Connection,
+    *,
+    supervisor: UUID,
+    name: str,
+    host: str,
+    pid: int,
+    version: str,
+    stages: Sequence[int],
+    lease_seconds: float,
+) -> int:
+    worker: int = await connection.fetchval(
+        _sql.register, supervisor, name, host, pid, version, stages, lease_seconds
+    )
+    return worker
+
+
+async def heartbeat(connection: Connection, beats: Sequence[Heartbeat], lease_seconds: float) -> set[int]:
+    """Returns the workers whose lease was renewed; one that is missing was declared dead."""
+    rows = await connection.fetch(
+        _sql.heartbeat,
+        [beat.worker for beat in beats],
+        lease_seconds,
+        [orjson.dumps(list(beat.running)).decode() for beat in beats],
+        [orjson.dumps(beat.status).decode() for beat in beats],
+    )
+    return {row["id"] for row in rows}
+
+
+async def set_stages(connection: Connection, worker: int, stages: Sequence[int]) -> None:
+    await connection.execute(_sql.set_stages, worker, stages)
+
+
+async def stop(connection: Connection, workers: Sequence[int]) -> None:
+    await connection.execute(_sql.stop, workers)
+
+
+async def declare_dead(connection: Connection) -> list[int]:
+    return [row["id"] for row in await connection.fetch(_sql.declare_dead)]
+
+
+async def declare_dead_by_supervisor(connection: Connection, worker: int) -> None:
+    await connection.execute(_sql.declare_dead_by_supervisor, worker)
+
+
+async def listing(connection: Connection, *, gone_too: bool = False) -> list[dict[str, Any]]:
+    rows = [dict(row) for row in await connection.fetch(_sql.list, gone_too)]
+    for row in rows:
+        row["status"] = orjson.loads(row["status"])
+    return rows
+
+
+async def forget(connection: Connection, after_seconds: float) -> int:
+    answer: str = await connection.execute(_sql.forget, after_seconds)
+    return int(answer.rsplit(" ", 1)[-1])

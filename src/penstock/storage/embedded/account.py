@@ -9,16 +9,17 @@ import os
 import pwd
 import shutil
 import subprocess
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.errors import EmbeddedServerError
 
+from . import locks
+
 SYSTEM_USER = "penstock"
 KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-USERADD_PATIENCE_SECONDS = 10
+USERADD_PATIENCE_SECONDS = 30
 
 Command = Sequence[str | Path]
 
@@ -99,16 +100,26 @@ def _own_account() -> Account:
 
 
 def _system_user() -> pwd.struct_passwd:
-    """Several processes may arrive at once: useradd locks the user database, so whoever loses looks again."""
-    deadline = time.monotonic() + USERADD_PATIENCE_SECONDS
-    while (entry := _find_system_user()) is None:
-        refusal = _add_system_user()
-        if refusal and time.monotonic() > deadline:
-            raise _no_system_user(refusal)
-        if refusal:
-            time.sleep(0.1)
+    entry = _find_system_user() or _make_system_user()
     if entry.pw_uid == 0:
         raise _no_system_user("a user of that name has the number 0, which is root")
+    return entry
+
+
+def _make_system_user() -> pwd.struct_passwd:
+    """One at a time: of two useradds for one name, the second gives the user another number, without a word.
+
+    The lock is on the folder of the user database, which leaves no trace there.
+    """
+    try:
+        with locks.exclusive(Path("/etc"), timeout_seconds=USERADD_PATIENCE_SECONDS):
+            entry = _find_system_user()
+            refusal = "" if entry else _add_system_user()
+    except locks.LockTimeout:
+        raise _no_system_user("another process has been creating it for too long") from None
+    entry = entry or _find_system_user()
+    if entry is None:
+        raise _no_system_user(refusal)
     return entry
 
 

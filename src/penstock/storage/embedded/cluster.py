@@ -1,6 +1,7 @@
 """The data folder: made once, checked, and its files written again before every start."""
 
 import os
+import re
 import shutil
 import subprocess
 import uuid
@@ -66,11 +67,18 @@ def _run(home: Home, command: Command, *, cwd: Path, text_in: str = "") -> None:
     else:
         if code == 0 and "ERROR:" not in said and "FATAL:" not in said:
             return
-        problem = " / ".join(said.splitlines()[-5:]) or f"exit code {code}"
+        problem = _gist(said) or f"exit code {code}"
     raise EmbeddedServerError(
         what=f"the data folder in {home.path} could not be created: {problem}",
         next_step="Check free space and permissions there, or set PENSTOCK_HOME to another folder.",
     )
+
+
+def _gist(said: str) -> str:
+    """Of all that initdb reports, the lines that name a problem."""
+    lines = [line.strip() for line in said.splitlines()]
+    problems = [line for line in lines if re.search(r"\b(error|ERROR|FATAL|PANIC|HINT):", line)]
+    return " / ".join(problems[:4] or lines[-4:])
 
 
 def _sync_folder(folder: Path) -> None:

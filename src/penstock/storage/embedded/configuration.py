@@ -55,7 +55,7 @@ def laptop_settings(*, memory: int) -> dict[str, str]:
         "fsync": "on",
         "synchronous_commit": "on",
         "full_page_writes": "on",
-        "wal_compression": "pglz",  # the wheel is built without lz4
+        "wal_compression": "off",  # without lz4 in the wheel; pglz costs 12 % of the tasks for 12 % less WAL
         "wal_buffers": "16MB",
         "min_wal_size": "512MB",
         "max_wal_size": "4GB",

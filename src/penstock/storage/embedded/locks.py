@@ -16,8 +16,9 @@ class LockTimeout(Exception):
 
 
 def open_lock_file(path: Path) -> int:
-    """Not inherited by programs we start. The file is never written."""
-    return os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    """Not inherited by programs we start. Never written, but NFS locks only what is open for writing."""
+    access = os.O_RDONLY if path.is_dir() else os.O_RDWR
+    return os.open(path, access | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
 def try_lock(descriptor: int, kind: int) -> bool:

@@ -1,0 +1,119 @@
+"""A real PostgreSQL for every test that asks for one.
+
+One embedded server per test run, shared by the processes of pytest-xdist; ``PENSTOCK_TEST_DATABASE_URL`` puts a
+server of your own in its place. Every process migrates one template database, and a test that asks for
+``database_url`` gets a fresh copy of it, which costs a fifth of a second and no migration.
+"""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from penstock.storage import embedded
+from penstock.storage.migrate import migrate
+
+_HOME = "PENSTOCK_TEST_HOME"
+_SERVER = "PENSTOCK_TEST_DATABASE_URL"
+_FOLDER = pytest.StashKey[Path]()
+
+# The tests' data is thrown away: no need to wait for the disk.
+_FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "128MB"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The run's first process chooses the folder of the server; the xdist ones inherit its name."""
+    if hasattr(config, "workerinput") or os.environ.get(_HOME) or os.environ.get(_SERVER):
+        return
+    # Not pytest's own temporary folder: as root, the server's user could not pass through that one.
+    folder = Path(tempfile.mkdtemp(prefix="penstock-tests-", dir="/tmp"))
+    folder.chmod(0o711)
+    config.stash[_FOLDER] = folder
+    os.environ[_HOME] = str(folder / "home")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Runs after the xdist processes have left, and the last of them has stopped the server."""
+    if (folder := config.stash.get(_FOLDER, None)) is not None:
+        os.environ.pop(_HOME, None)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def server_url() -> Iterator[str]:
+    """The server all tests share. Make databases in it; use ``database_url`` for one that is ready."""
+    if given := os.environ.get(_SERVER):
+        yield given
+        return
+    server = embedded.acquire(Path(os.environ[_HOME]), settings=_FAST)
+    yield server.url
+    server.release()
+
+
+@pytest.fixture(scope="session")
+def template_name(server_url: str) -> Iterator[str]:
+    """A migrated, empty database that nobody is connected to, so that it can be copied."""
+    name = f"penstock_template_{uuid4().hex[:12]}"
+    _run(_make_template(server_url, name))
+    yield name
+    _run(drop_database(server_url, name))
+
+
+@pytest.fixture
+async def database_url(server_url: str, template_name: str) -> AsyncIterator[str]:
+    """A database of its own for one test, migrated and empty; dropped afterwards, whoever is still in it."""
+    name = f"penstock_test_{uuid4().hex[:12]}"
+    await copy_database(server_url, template_name, name)
+    yield with_database(server_url, name)
+    await drop_database(server_url, name)
+
+
+@pytest.fixture
+async def connection(database_url: str) -> AsyncIterator[asyncpg.Connection]:
+    opened = await asyncpg.connect(database_url)
+    yield opened
+    if not opened.is_closed():
+        await opened.close()
+
+
+def with_database(url: str, name: str) -> str:
+    """The same server, another database."""
+    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+
+
+async def copy_database(server_url: str, template: str, name: str) -> None:
+    await _administer(server_url, f'create database "{name}" template "{template}"')
+
+
+async def drop_database(server_url: str, name: str) -> None:
+    await _administer(server_url, f'drop database if exists "{name}" with (force)')
+
+
+async def _make_template(server_url: str, name: str) -> None:
+    await _administer(server_url, f'create database "{name}"')
+    inside = await asyncpg.connect(with_database(server_url, name))
+    try:
+        await migrate(inside)
+    finally:
+        await inside.close()
+
+
+async def _administer(server_url: str, statement: str) -> None:
+    administrator = await asyncpg.connect(server_url)
+    try:
+        await administrator.execute(statement)
+    finally:
+        await administrator.close()
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """For fixtures that outlive the event loop of a test."""
+    asyncio.run(work)

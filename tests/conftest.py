@@ -1,7 +1,7 @@
 """A real PostgreSQL for every test that asks for one.
 
-One embedded server per test run, shared by the processes of pytest-xdist; ``PENSTOCK_TEST_DATABASE_URL`` puts a
-server of your own in its place. Every process migrates one template database, and a test that asks for
+One embedded server per test run, shared by the processes of pytest-xdist; ``PENSTOCK_TEST_DATABASE_URL`` puts
+a server of your own in its place. Every process migrates one template database, and a test that asks for
 ``database_url`` gets a fresh copy of it, which costs a fifth of a second and no migration.
 """
 

@@ -1,6 +1,7 @@
 """kill -9 of users, of the server, of everything, and of a start half-way."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -99,6 +100,35 @@ async def test_a_frozen_backend_of_a_killed_server_does_not_block_the_next_start
     assert await ask(server.url, READ) == 42
     connection.terminate()
     server.release()
+
+
+async def test_a_server_that_recovers_from_the_crash_of_a_backend_is_waited_for(home: Path) -> None:
+    server = embedded.acquire(home)
+    connection = await asyncpg.connect(server.url)
+    backend = await connection.fetchval("SELECT pg_backend_pid()")
+    kill_all([psutil.Process(backend)])
+
+    newcomer = embedded.acquire(home)
+    assert await ask(newcomer.url, "SELECT 1") == 1
+    connection.terminate()
+    newcomer.release()
+    server.release()
+
+
+@pytest.mark.skipif(shutil.which("ps") is None, reason="what stands in for /proc is not installed")
+async def test_without_proc_a_killed_server_comes_back_as_well(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "HAS_PROC", False)
+    server = embedded.acquire(home)
+    await ask(server.url, STORE)
+    assert server.ensure_running() is False
+    kill_all([psutil.Process(postmaster_pid(home))])
+
+    assert server.ensure_running() is True
+    assert await ask(server.url, READ) == 42
+    server.release()
+    assert server_processes(home) == []
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ stops it, and kernel locks do the counting, so that a ``kill -9`` of anybody lea
     cluster        the data folder: created once, checked, its files written before every start
     configuration  the settings, fit for a laptop
     postmaster     the server process: find, start, wait for, stop
+    handshake      asks the server the way a client does
     processes      what the operating system knows about a process
     locks          file locks that wait for a bounded time
 """

@@ -4,7 +4,6 @@ Everything here that starts or stops is called with the start lock held.
 """
 
 import signal
-import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 from penstock.errors import EmbeddedServerError
 
 from . import cluster, configuration, installation, processes
+from .handshake import socket_answers, takes_connections
 from .home import SOCKET_NAME, Home
 
 READY_TIMEOUT_SECONDS = 300
@@ -35,10 +35,6 @@ class Postmaster:
     socket_folder: Path
     status: str
 
-    @property
-    def is_ready(self) -> bool:
-        return self.status == "ready"
-
 
 def find(home: Home) -> Postmaster | None:
     """The running server, or None when the pid file is missing or left over from a killed one.
@@ -49,7 +45,7 @@ def find(home: Home) -> Postmaster | None:
     noted = _read_pid_file(home.data)
     if noted is None:
         return None
-    if processes.is_postgres_of(noted.pid, home.data) or _answers(noted.socket_folder):
+    if processes.is_postgres_of(noted.pid, home.data) or socket_answers(noted.socket_folder):
         return noted
     return None
 
@@ -66,30 +62,28 @@ def _read_pid_file(data: Path) -> Postmaster | None:
     return Postmaster(pid=pid, socket_folder=Path(folder or "/nonexistent"), status=status)
 
 
-def _answers(folder: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-        client.settimeout(5)
-        try:
-            client.connect(str(folder / SOCKET_NAME))
-        except TimeoutError:
-            return True
-        except (OSError, ValueError):
-            return False
-    return True
-
-
 def ensure_started(home: Home, settings: Mapping[str, str]) -> bool:
     """Start the server unless a usable one runs; say whether that was necessary.
 
     One that is shutting down, or whose socket was deleted, cannot take new connections: it is replaced.
     """
     running = find(home)
+    if running is not None and _is_usable(running):
+        return False
     if running is not None:
-        if running.status != "stopping" and not (running.is_ready and not _answers(running.socket_folder)):
-            return False
         stop(home)
     _start(home, settings)
     return True
+
+
+def _is_usable(running: Postmaster) -> bool:
+    match running.status:
+        case "starting":
+            return True
+        case "ready":
+            return socket_answers(running.socket_folder)
+        case _:
+            return False
 
 
 def _start(home: Home, settings: Mapping[str, str]) -> None:
@@ -134,13 +128,19 @@ def _launch(home: Home, installed: Path) -> bool:
 def wait_until_ready(home: Home) -> Postmaster:
     """Needs no lock: several processes may wait for the same start."""
     deadline = time.monotonic() + READY_TIMEOUT_SECONDS
-    while (found := find(home)) is None or not found.is_ready:
+    while (found := find(home)) is None or not _is_ready(found):
         if found is None:
             raise _failure(home, "the server ended while starting")
         if time.monotonic() > deadline:
             raise _failure(home, f"the server (pid {found.pid}) is not ready after {READY_TIMEOUT_SECONDS} s")
         time.sleep(processes.POLL_SECONDS)
     return found
+
+
+def _is_ready(running: Postmaster) -> bool:
+    return running.status == "ready" and takes_connections(
+        running.socket_folder, role=cluster.ROLE, database=cluster.DATABASE
+    )
 
 
 def stop(home: Home) -> None:

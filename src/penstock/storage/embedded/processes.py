@@ -40,7 +40,7 @@ def _is_zombie(pid: int) -> bool:
 
 
 def _ps(pid: int, column: str) -> str:
-    command = ["ps", "-p", str(pid), "-o", f"{column}="]
+    command = ["ps", "-ww", "-p", str(pid), "-o", f"{column}="]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 

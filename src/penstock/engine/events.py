@@ -31,6 +31,8 @@ NAMES: dict[str, tuple[str, str]] = {
     "duty.done": ("debug", "an upkeep duty ran"),
     "duty.failed": ("error", "an upkeep duty failed; it is tried again when it is due"),
     "schedule.fired": ("info", "a schedule enqueued its task"),
+    "schedule.skipped": ("warning", "fire times passed without a task, as the schedule's policy says"),
+    "schedule.failed": ("error", "a schedule could not enqueue its task; it goes on with its next time"),
     "limiter.blocked": ("warning", "a key was asked to slow down"),
 }
 

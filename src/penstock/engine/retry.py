@@ -10,7 +10,14 @@ from enum import StrEnum
 from typing import Any
 
 from penstock.engine.payload import clean_text
-from penstock.errors import InvalidSetting, PermanentError, ThrottledError, TransientError, UsageError
+from penstock.errors import (
+    HandlerError,
+    InvalidSetting,
+    PermanentError,
+    ThrottledError,
+    TransientError,
+    UsageError,
+)
 
 _HTTP_THROTTLED = 429
 _LONGEST_WAIT_SECONDS = 24 * 3600.0
@@ -65,7 +72,43 @@ class Verdict:
     limiter_key: str | None = None
 
 
+class Relayed(HandlerError):
+    """What a handler raised in another process: judged and described there, where class and frames were at hand."""
+
+    def __init__(self, described: dict[str, Any], verdict: Verdict) -> None:
+        Exception.__init__(self, f"{described.get('type')}: {described.get('message')}")
+        self.described = described
+        self.verdict = verdict
+
+
+class RelayedTransient(Relayed, TransientError):
+    pass
+
+
+class RelayedPermanent(Relayed, PermanentError):
+    pass
+
+
+class RelayedThrottled(Relayed, ThrottledError):
+    def __init__(self, described: dict[str, Any], verdict: Verdict) -> None:
+        super().__init__(described, verdict)
+        self.retry_after = verdict.retry_after_seconds or 1.0
+        self.key = verdict.limiter_key
+
+
+def relayed(described: dict[str, Any], verdict: Verdict) -> Relayed:
+    match verdict.kind:
+        case ErrorClass.PERMANENT:
+            return RelayedPermanent(described, verdict)
+        case ErrorClass.THROTTLED:
+            return RelayedThrottled(described, verdict)
+        case _:
+            return RelayedTransient(described, verdict)
+
+
 def classify(error: BaseException, policy: RetryPolicy) -> Verdict:
+    if isinstance(error, Relayed):
+        return error.verdict
     if isinstance(error, policy.transient):
         return Verdict(kind=ErrorClass.TRANSIENT)
     if isinstance(error, policy.permanent) or isinstance(error, PermanentError | UsageError):
@@ -117,6 +160,8 @@ def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None)
 
 def describe(error: BaseException, kind: ErrorClass) -> dict[str, Any]:
     """The error as it is stored: enough to look, group and decide."""
+    if isinstance(error, Relayed):
+        return {**error.described, "class": kind.value}
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "/penstock/engine/" not in frame.filename]
     last = own[-1] if own else None

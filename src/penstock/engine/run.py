@@ -9,7 +9,7 @@ from penstock.engine.arguments import Arguments
 from penstock.engine.context import Context, Surroundings
 from penstock.engine.definition import StageDefinition
 from penstock.engine.payload import decode, encode
-from penstock.engine.retry import ErrorClass, Verdict, classify, describe
+from penstock.engine.retry import ErrorClass, RetryPolicy, Verdict, classify, describe
 from penstock.errors import NotStorable, PayloadTooLarge, PermanentError, StaleLease, ThrottledError
 from penstock.lifecycle import State
 from penstock.model import (
@@ -35,6 +35,13 @@ class DeadlinePassed(Exception):  # noqa: N818 - a fact about a run, not a fault
 
     def __init__(self, after_seconds: float) -> None:
         super().__init__(f"the handler was still running after its timeout of {after_seconds:g} s")
+
+
+class ProcessDied(Exception):  # noqa: N818
+    """Raised where a handler has a process of its own and that process died."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__(f"the process of the handler died: {how}")
 
 
 class StopAsked(Exception):  # noqa: N818
@@ -135,6 +142,8 @@ def decide_error(claimed: Claimed, stage: LiveStage, error: BaseException) -> Se
     if isinstance(error, HandBack):
         return Release(task_id=claimed.task_id, lease=claimed.lease, stage=claimed.stage, cause="hand back")
     policy = stage.definition.retry
+    if isinstance(error, ProcessDied):
+        return _crashed(claimed, policy, error)
     verdict = Verdict(kind=ErrorClass.TIMEOUT) if isinstance(error, DeadlinePassed) else classify(error, policy)
     described = encode(describe(error, verdict.kind), what="error", limit_bytes=_MAX_ERROR_BYTES)
     if verdict.kind is ErrorClass.THROTTLED:
@@ -158,6 +167,21 @@ def decide_error(claimed: Claimed, stage: LiveStage, error: BaseException) -> Se
         delay_seconds=max(delay, verdict.retry_after_seconds or 0.0),
         burned=True,
         error=described,
+    )
+
+
+def _crashed(claimed: Claimed, policy: RetryPolicy, error: ProcessDied) -> Release:
+    """Always given back: whether it crashed too often is decided where the crashes are counted, in the database."""
+    described = describe(error, ErrorClass.CRASH)
+    return Release(
+        task_id=claimed.task_id,
+        lease=claimed.lease,
+        stage=claimed.stage,
+        cause="crash",
+        delay_seconds=policy.delay_seconds(claimed.attempt + 1, ErrorClass.CRASH),
+        burned=True,
+        crashed=True,
+        error=encode(described, what="error", limit_bytes=_MAX_ERROR_BYTES),
     )
 
 

@@ -1,17 +1,167 @@
-"""Handlers that run in a process of their own."""
+"""Handlers that run in a process of their own, seen from the runner.
 
+A fresh interpreter and no fork: a fork would copy threads' locks, connections and the event loop in whatever state
+they are. One child per call in flight; a child that ended its call serves the next one. The answer of a child is data
+(see ``isolated_messages``), its death is :class:`ProcessDied` and concerns the one task it ran.
+"""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from itertools import count
 from typing import Any
+
+import orjson
 
 from penstock.engine.context import Context
 from penstock.engine.definition import StageDefinition
+from penstock.engine.run import ProcessDied
+from penstock.engine.worker.isolated_messages import Message, value_of
+from penstock.engine.worker.isolated_process import Child, NotBegun
+from penstock.errors import InvalidDefinition
+
+_CALLS_PER_CHILD = 100
+_CANCEL_GRACE_SECONDS = 0.5
+_MAX_RESULT_BYTES = 16 * 1024 * 1024
 
 
 class Children:
-    def __init__(self, app_reference: str | None) -> None:
+    """The children of one runner. They are started when needed: at most as many as calls were in flight at once."""
+
+    def __init__(
+        self,
+        app_reference: str | None,
+        *,
+        max_result_bytes: int = _MAX_RESULT_BYTES,
+        calls_per_child: int = _CALLS_PER_CHILD,
+        cancel_grace_seconds: float = _CANCEL_GRACE_SECONDS,
+    ) -> None:
         self._app_reference = app_reference
+        self._max_result_bytes = max_result_bytes
+        self._calls_per_child = calls_per_child
+        self._cancel_grace_seconds = cancel_grace_seconds
+        self._numbers = count(1)
+        self._idle: list[Child] = []
+        self._all: set[Child] = set()
 
     async def call(self, definition: StageDefinition, context: Context, values: dict[str, Any]) -> Any:
-        raise NotImplementedError
+        """Run the handler in a child and return what it returned, or raise what it raised.
+
+        Interrupted while it waits, it does not return before the handler has ended or its process is dead, so that
+        a task handed to somebody else never runs twice at the same time.
+        """
+        if self._app_reference is None or self._app_reference.startswith("__main__:"):
+            _require_importable(definition)
+        while True:
+            child = self._take()
+            number = next(self._numbers)
+            try:
+                answer = await self._answer(child, number, _order(definition, context, number), context)
+                return _value(child, answer)
+            except NotBegun:
+                continue  # it died while nobody needed it; this task has nothing to do with that
+            finally:
+                self._give_back(child)
 
     def close(self) -> None:
-        return
+        """Idle children leave by themselves, busy ones are killed. Returns at once."""
+        for child in tuple(self._all):
+            if child.busy:
+                child.kill()
+            else:
+                child.retire()
+        self._idle.clear()
+
+    @property
+    def pids(self) -> Sequence[int]:
+        return [child.pid for child in self._all]
+
+    async def _answer(self, child: Child, number: int, order: Message, context: Context) -> Message:
+        try:
+            return await child.ask(order, context)
+        except asyncio.CancelledError:
+            answer = await child.interrupt(number, self._cancel_grace_seconds)
+            # What it finished counts. An error after the interruption is the interruption's doing.
+            if answer is None or answer["kind"] == "error":
+                raise
+            return answer
+
+    def _take(self) -> Child:
+        while self._idle:
+            child = self._idle.pop()
+            if child.usable:
+                return child
+        start = {
+            "kind": "start",
+            "reference": self._app_reference,
+            "path": [path for path in sys.path if isinstance(path, str)],
+            "max_result_bytes": self._max_result_bytes,
+        }
+        child = Child(start, self._max_result_bytes, gone=self._all.discard)
+        self._all.add(child)
+        return child
+
+    def _give_back(self, child: Child) -> None:
+        if child.usable and child.calls < self._calls_per_child:
+            self._idle.append(child)
+        else:
+            child.retire()
+
+
+def _order(definition: StageDefinition, context: Context, number: int) -> Message:
+    """The call as a message. Arguments travel as they are stored, so that only the child makes types of them."""
+    claimed = context._claimed
+    first = definition.position == 0
+    function, policy = definition.function, definition.retry
+    return {
+        "kind": "call",
+        "number": number,
+        "pipeline": definition.pipeline,
+        "stage": definition.name,
+        "first": first,
+        "values": orjson.Fragment(claimed.input.encode()) if first else context.previous,
+        "function": f"{function.__module__}:{function.__qualname__}",
+        "permanent": _references(policy.permanent),
+        "transient": _references(policy.transient),
+        "claimed": {
+            "task_id": claimed.task_id,
+            "lease": claimed.lease,
+            "attempt": claimed.attempt,
+            "max_attempts": claimed.max_attempts,
+            "run": claimed.run,
+            "job_id": claimed.job_id,
+            "idempotency_key": claimed.idempotency_key,
+            "trace": claimed.trace,
+        },
+    }
+
+
+def _value(child: Child, answer: Message) -> Any:
+    try:
+        return value_of(answer)
+    except (ValueError, KeyError, TypeError) as error:
+        child.kill()
+        raise ProcessDied(f"it sent what is no answer ({error}) and was killed") from None
+
+
+def _references(classes: Sequence[type[BaseException]]) -> list[str]:
+    return [f"{one.__module__}:{one.__qualname__}" for one in classes]
+
+
+def _require_importable(definition: StageDefinition) -> None:
+    """Without the application's name, the function has to be found by its own; some have none that can be imported."""
+    function = definition.function
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
+    what = f"Stage {definition.pipeline}/{definition.name}"
+    if module in (None, "__main__"):
+        problem = (
+            f"an isolated handler is imported by a process of its own, which cannot import the program that was started "
+            f"({module}.{name}); move it to a module, or start the worker with --app module:name"
+        )
+        raise InvalidDefinition(what=what, problem=problem)
+    if "<" in name or not name:
+        problem = (
+            f"an isolated handler is imported by a process of its own, and {module}.{name} lives inside a function; "
+            "define it at the top of a module, or start the worker with --app module:name"
+        )
+        raise InvalidDefinition(what=what, problem=problem)

@@ -85,7 +85,7 @@ class Runner:
             events=events,
         )
         self._threads: ThreadPoolExecutor | None = None
-        self._children = Children(app_reference)
+        self._children = Children(app_reference, max_result_bytes=settings.max_result_bytes)
         self._pool: asyncpg.Pool | None = None
         self._limiters: Limiters | None = None
         self._loops: list[asyncio.Task[None]] = []

@@ -186,10 +186,10 @@ create table penstock.workers (
 ) with (fillfactor = 50);
 create index workers_live on penstock.workers (lease_until) where stopped_at is null and died_at is null;
 
--- Fleet-wide budgets, GCRA: one row per key.
+-- Fleet-wide budgets, GCRA: one row per key. A key without a rate is not limited, but can be blocked.
 create table penstock.limits (
     key            text primary key,
-    rate           double precision not null check (rate > 0),   -- permits per second
+    rate           double precision check (rate > 0 and rate < 'infinity'),   -- permits per second
     burst          integer not null default 1 check (burst > 0),
     -- Theoretical arrival time: when the budget would be full again.
     tat            timestamptz not null default '-infinity',
@@ -207,14 +207,17 @@ create table penstock.schedules (
     options      jsonb not null default '{}',
     missed       text not null default 'one' check (missed in ('one', 'all', 'skip')),
     declared     boolean not null default false,   -- comes from code, not from a person
+    source       text,                             -- which code: it takes back only what it declared itself
     paused_at    timestamptz,
     paused_by    text,
     last_fire_at timestamptz,
+    -- Moved by compare-and-set in the transaction that enqueues. Null: never again, see last_error.
     next_fire_at timestamptz,
     last_task_id bigint,
     last_error   text,
     created_at   timestamptz not null default now()
 );
+create index schedules_due on penstock.schedules (next_fire_at) where paused_at is null;
 
 -- Upkeep duties: whoever moves `due_at` forward runs the duty.
 create table penstock.duties (

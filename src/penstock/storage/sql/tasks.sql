@@ -52,3 +52,18 @@ where s.task_id = $1
 -- name: history
 select at, lease, worker, stage, run, attempt, burned, cause, error::text as error, next_run_at
 from penstock.attempts where task_id = $1 order by at, lease
+
+-- name: newest_of_job
+-- Where the job's tasks end now; rows copied afterwards have higher ids.
+select coalesce((select id from penstock.tasks where job_id = $1 order by id desc limit 1), 0)
+
+-- name: enqueue_named
+-- The same call with named parameters and plain casts, for drivers that bind by name.
+select task_id, created from penstock.enqueue(
+    pipeline => cast(:pipeline as text), input => cast(:input as jsonb), priority => cast(:priority as integer),
+    run_at => coalesce(cast(:run_at as timestamptz),
+                       now() + cast(:delay_seconds as double precision) * interval '1 second'),
+    idempotency_key => cast(:idempotency_key as text), unique_key => cast(:unique_key as text),
+    lane => cast(:lane as text), owner => cast(:owner as text), job_id => cast(:job_id as bigint),
+    max_attempts => cast(:max_attempts as integer), options => cast(:options as jsonb), trace => cast(:trace as text),
+    notify => cast(:notify as boolean))

@@ -1,0 +1,162 @@
+"""What ``@app.task`` leaves in place of the function: callable as before, and enqueueable."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+
+from penstock.engine.context import Context
+from penstock.engine.definition import PipelineDefinition
+from penstock.engine.enqueue import EnqueueOptions
+from penstock.engine.handles import Job, Task
+from penstock.model import Priority
+
+if TYPE_CHECKING:
+    from typing import Concatenate
+
+    from penstock.engine.app import Penstock
+
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
+
+
+class Enqueueable(Generic[Params, Result]):
+    """A pipeline together with the options of the next call. Immutable: ``options`` returns a new one."""
+
+    def __init__(self, app: "Penstock", pipeline: PipelineDefinition, chosen: EnqueueOptions) -> None:
+        self._app = app
+        self.pipeline = pipeline
+        self._options = chosen
+
+    @property
+    def name(self) -> str:
+        return self.pipeline.name
+
+    def options(
+        self,
+        *,
+        priority: int | str | Priority | None = None,
+        delay: float | timedelta | None = None,
+        run_at: datetime | None = None,
+        idempotency_key: str | None = None,
+        unique_key: str | None = None,
+        lane: str | None = None,
+        owner: str | None = None,
+        job: Job | int | None = None,
+        max_attempts: int | None = None,
+        timeout: float | timedelta | None = None,
+        trace: str | None = None,
+    ) -> "Enqueueable[Params, Result]":
+        """How the next enqueue differs.
+
+        ``idempotency_key``: the same key gives the same task, for as long as it is kept. ``unique_key``: while a task
+        with this key waits, further ones are coalesced into it. ``lane``: the unit of fairness, pause and cancel.
+        """
+        given = {
+            "priority": priority,
+            "delay": delay,
+            "run_at": run_at,
+            "idempotency_key": idempotency_key,
+            "unique_key": unique_key,
+            "lane": lane,
+            "owner": owner,
+            "job_id": job.id if isinstance(job, Job) else job,
+            "max_attempts": max_attempts,
+            "timeout": timeout,
+            "trace": trace,
+        }
+        chosen = replace(self._options, **{name: value for name, value in given.items() if value is not None})
+        return Enqueueable(self._app, self.pipeline, chosen)
+
+    async def enqueue(self, *args: Params.args, **kwargs: Params.kwargs) -> Task[Result]:
+        """Store one task. When this returns, it is safe."""
+        return await self._app.store(self.pipeline, self._bind(args, kwargs), self._options)
+
+    async def enqueue_on(self, connection: Any, *args: Params.args, **kwargs: Params.kwargs) -> Task[Result]:
+        """Store one task in the transaction that is open on ``connection``: it exists if and only if that commits.
+
+        Takes connections of asyncpg, psycopg (async), SQLAlchemy (AsyncSession, AsyncConnection).
+        """
+        return await self._app.store(self.pipeline, self._bind(args, kwargs), self._options, connection)
+
+    def enqueue_sync(self, *args: Params.args, **kwargs: Params.kwargs) -> Task[Result]:
+        """For code without an event loop."""
+        return self._app.store_sync(self.pipeline, self._bind(args, kwargs), self._options)
+
+    def enqueue_sync_on(self, connection: Any, *args: Params.args, **kwargs: Params.kwargs) -> Task[Result]:
+        """In the transaction of a psycopg, SQLAlchemy or Django connection."""
+        return self._app.store_sync(self.pipeline, self._bind(args, kwargs), self._options, connection)
+
+    async def enqueue_many(
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        name: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        connection: Any = None,
+    ) -> Job:
+        """Store many tasks as one job, all or none; each row holds the arguments of one task."""
+        return await self._app.store_many(
+            self.pipeline, rows, self._options, name=name, metadata=metadata or {}, connection=connection
+        )
+
+    def _bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        return self.pipeline.first.arguments.bind(args, kwargs)
+
+
+class BackgroundTask(Enqueueable[Params, Result]):
+    """The decorated function. Calling it runs it here and now, as if it had not been decorated."""
+
+    def __init__(self, app: "Penstock", pipeline: PipelineDefinition, function: Callable[..., Any], chosen: EnqueueOptions) -> None:
+        super().__init__(app, pipeline, chosen)
+        self.function = function
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+        self.__qualname__ = getattr(function, "__qualname__", self.name)
+        self.__wrapped__ = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<task {self.name!r}>"
+
+
+class Decorator:
+    """Typed by what it decorates: ``ctx`` is not part of what ``enqueue`` takes, and ``await`` is undone."""
+
+    def __init__(self, make: Callable[[Callable[..., Any]], BackgroundTask[Any, Any]]) -> None:
+        self._make = make
+
+    @overload
+    def __call__(
+        self, function: "Callable[Concatenate[Context, Params], Awaitable[Result]]"
+    ) -> BackgroundTask[Params, Result]: ...
+
+    @overload
+    def __call__(self, function: Callable[Params, Awaitable[Result]]) -> BackgroundTask[Params, Result]: ...
+
+    @overload
+    def __call__(self, function: "Callable[Concatenate[Context, Params], Result]") -> BackgroundTask[Params, Result]: ...
+
+    @overload
+    def __call__(self, function: Callable[Params, Result]) -> BackgroundTask[Params, Result]: ...
+
+    def __call__(self, function: Callable[..., Any]) -> BackgroundTask[Any, Any]:
+        return self._make(function)
+
+
+class Pipeline(Enqueueable[Any, Any]):
+    """A pipeline under construction: each ``@pipeline.stage`` adds the next stage."""
+
+    def __init__(self, app: "Penstock", definition: PipelineDefinition, chosen: EnqueueOptions) -> None:
+        super().__init__(app, definition, chosen)
+
+    def stage(self, name: str | None = None, **policy: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """The first stage takes the arguments of ``enqueue``; each later one the result of the stage before."""
+
+        def add(function: Callable[..., Any]) -> Callable[..., Any]:
+            self._app.add_stage(self.pipeline, function, name or function.__name__, policy)
+            return function
+
+        return add

@@ -1,0 +1,313 @@
+"""What the caller holds after an enqueue: a task, or a job."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from penstock import lifecycle
+from penstock.engine.payload import decode
+from penstock.errors import IllegalMove, JobNotFound, TaskFailed, TaskNotFound, WaitTimeout
+from penstock.lifecycle import JobState, State
+from penstock.storage import counts, jobs, lanes, outcomes, queue, tasks
+from penstock.storage.counts import ADVANCED, ARRIVED
+
+if TYPE_CHECKING:
+    from penstock.engine.app import Penstock
+
+Result = TypeVar("Result")
+
+_FIRST_LOOK_SECONDS = 0.005
+_LONGEST_LOOK_SECONDS = 0.25
+
+
+class Task(Generic[Result]):
+    """A stored task. ``created`` is False when a key led to one that was there already."""
+
+    __slots__ = ("_app", "created", "id")
+
+    def __init__(self, app: "Penstock", task_id: int, created: bool = True) -> None:
+        self._app = app
+        self.id = task_id
+        self.created = created
+
+    def __repr__(self) -> str:
+        return f"<Task {self.id}>"
+
+    async def state(self) -> State:
+        row = await self._get()
+        return State[row["state"]]
+
+    async def details(self) -> dict[str, Any]:
+        """Everything stored about it: input, position, outcome, and the history of its runs."""
+        row = await self._get()
+        async with self._app.connection() as connection:
+            row["history"] = await tasks.history(connection, self.id)
+        return row
+
+    async def result(self, timeout: float | None = None) -> Result:
+        """Wait for the end. DONE gives the value, everything else raises :class:`TaskFailed`."""
+        status, result, error = await self.wait(timeout)
+        if status is not State.DONE:
+            raise TaskFailed(task_id=self.id, status=status.name, error=error)
+        return cast(Result, result)
+
+    async def wait(self, timeout: float | None = None) -> tuple[State, Any, dict[str, Any] | None]:
+        """Wait for the end, whatever it is: (state, result, error)."""
+        found = await self._app.waiter.wait(self.id, timeout)
+        status, result, error = found
+        return State(status), decode(result), decode(error)
+
+    async def cancel(self, by: str = "api") -> State:
+        """CANCELLED when it ended at once, PROCESSING when its worker was asked to stop."""
+        async with self._app.connection() as connection:
+            ended, asked = await queue.cancel(connection, self.id, by)
+        if ended:
+            self._app.events.emit("tasks.cancelled", count=1, tasks=[self.id], by=by)
+            return State.CANCELLED
+        if asked:
+            return State.PROCESSING
+        lifecycle.require("cancel", await self.state(), f"task {self.id}")
+        return await self.state()
+
+    async def reprocess(self, *, by: str = "api", from_stage: str | None = None, reset_attempts: bool = True) -> None:
+        """Run a finished task again; its outcome goes into the history."""
+        async with self._app.connection() as connection:
+            started = await outcomes.reprocess(
+                connection,
+                [self.id],
+                statuses=lifecycle.FINISHED,
+                from_stage=from_stage,
+                by=by,
+                delay_seconds=0.0,
+                reset_attempts=reset_attempts,
+            )
+        if not started:
+            lifecycle.require("reprocess", await self.state(), f"task {self.id}")
+
+    async def _get(self) -> dict[str, Any]:
+        async with self._app.connection() as connection:
+            row = await tasks.get(connection, self.id)
+        if row is None:
+            raise TaskNotFound(self.id)
+        return row
+
+
+class Waiter:
+    """Looks for many awaited outcomes with one query; quick at first, then less often."""
+
+    def __init__(self, app: "Penstock") -> None:
+        self._app = app
+        self._waiting: dict[int, list[asyncio.Future[tuple[int, str | None, str | None]]]] = {}
+        self._loop: asyncio.Task[None] | None = None
+        self._pause = _FIRST_LOOK_SECONDS
+
+    async def wait(self, task_id: int, timeout: float | None) -> tuple[int, str | None, str | None]:
+        future: asyncio.Future[tuple[int, str | None, str | None]] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(task_id, []).append(future)
+        self._pause = _FIRST_LOOK_SECONDS
+        if self._loop is None or self._loop.done():
+            self._loop = asyncio.get_running_loop().create_task(self._look())
+        try:
+            return await asyncio.wait_for(future, timeout)
+        except TimeoutError:
+            state = await Task[Any](self._app, task_id).state()
+            raise WaitTimeout(subject=f"Task {task_id}", seconds=timeout or 0.0, state=state.name) from None
+        finally:
+            futures = self._waiting.get(task_id, [])
+            if future in futures:
+                futures.remove(future)
+            if not futures:
+                self._waiting.pop(task_id, None)
+
+    async def _look(self) -> None:
+        """Ends when nobody waits."""
+        looks = 0
+        while self._waiting:
+            try:
+                await self._look_once(check_existence=looks % 20 == 1)
+            except Exception as error:
+                self._fail(error)
+                return
+            looks += 1
+            await asyncio.sleep(self._pause)
+            self._pause = min(self._pause * 1.5, _LONGEST_LOOK_SECONDS)
+
+    async def _look_once(self, *, check_existence: bool) -> None:
+        asked = list(self._waiting)
+        async with self._app.connection() as connection:
+            found = await tasks.outcomes_of(connection, asked)
+            missing = set(asked) - set(found)
+            there = await tasks.existing(connection, sorted(missing)) if check_existence and missing else missing
+        for task_id, outcome in found.items():
+            for future in self._waiting.get(task_id, []):
+                if not future.done():
+                    future.set_result(outcome)
+        for task_id in missing - set(there):
+            for future in self._waiting.get(task_id, []):
+                if not future.done():
+                    future.set_exception(TaskNotFound(task_id))
+
+    def _fail(self, error: Exception) -> None:
+        for futures in self._waiting.values():
+            for future in futures:
+                if not future.done():
+                    future.set_exception(error)
+
+    async def close(self) -> None:
+        if self._loop is not None:
+            self._loop.cancel()
+            await asyncio.gather(self._loop, return_exceptions=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCounts:
+    """Exact when read; always sums to ``total``."""
+
+    total: int
+    pending: int
+    processing: int
+    done: int
+    error: int
+    not_found: int
+    skipped: int
+    cancelled: int
+
+    @property
+    def finished(self) -> int:
+        return self.total - self.pending - self.processing
+
+
+class Job:
+    """A stored job."""
+
+    __slots__ = ("_app", "count", "created", "id")
+
+    def __init__(self, app: "Penstock", job_id: int, count: int = 0, created: bool = True) -> None:
+        self._app = app
+        self.id = job_id
+        # How many tasks this very call stored; counts() knows how many there are.
+        self.count = count
+        self.created = created
+
+    def __repr__(self) -> str:
+        return f"<Job {self.id}>"
+
+    async def counts(self) -> JobCounts:
+        async with self._app.connection() as connection, connection.transaction(isolation="repeatable_read"):
+            return await job_counts(connection, self.id)
+
+    async def state(self) -> JobState:
+        async with self._app.connection() as connection, connection.transaction(isolation="repeatable_read"):
+            return await job_state(connection, self.id)
+
+    async def wait(self, timeout: float | None = None, tell: Callable[[JobCounts], None] | None = None) -> JobCounts:
+        """Until every task has ended. ``tell`` is called with the counts about twice a second."""
+        end = None if timeout is None else time.monotonic() + timeout
+        pause = _FIRST_LOOK_SECONDS
+        while True:
+            now = await self.counts()
+            if tell is not None:
+                tell(now)
+            if now.finished >= now.total:
+                return now
+            if end is not None and time.monotonic() >= end:
+                state = f"running ({now.finished} of {now.total} tasks have ended)"
+                raise WaitTimeout(subject=f"Job {self.id}", seconds=timeout or 0.0, state=state)
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, 0.5)
+
+    async def pause(self, *, by: str = "api", reason: str | None = None) -> None:
+        await self._on_lanes(lambda connection: lanes.pause_job(connection, self.id, by, reason), "pause")
+
+    async def resume(self) -> None:
+        await self._on_lanes(lambda connection: lanes.resume_job(connection, self.id), "resume")
+        await self._app.wake_all()
+
+    async def cancel(self, *, by: str = "api") -> None:
+        """Touches one row, whatever the size; waiting tasks read as CANCELLED at once."""
+        await self._on_lanes(lambda connection: lanes.cancel_job(connection, self.id, by), "cancel")
+
+    async def reprioritise(self, priority: int) -> None:
+        await self._on_lanes(lambda connection: lanes.reprioritise_job(connection, self.id, priority), "reprioritise")
+
+    async def reprocess(
+        self,
+        *,
+        statuses: Sequence[State] = (State.ERROR,),
+        by: str = "api",
+        from_stage: str | None = None,
+        reset_attempts: bool = True,
+    ) -> int:
+        """Run its finished tasks in these states again, a batch at a time; returns how many."""
+        await self._require()
+        total, after = 0, 0
+        while True:
+            async with self._app.connection() as connection:
+                found = await jobs.finished_tasks(connection, self.id, list(statuses), after, 1000)
+                if not found:
+                    break
+                started = await outcomes.reprocess(
+                    connection,
+                    found,
+                    statuses=list(statuses),
+                    from_stage=from_stage,
+                    by=by,
+                    delay_seconds=0.0,
+                    reset_attempts=reset_attempts,
+                )
+            total, after = total + len(started), found[-1]
+        await self._app.wake_all()
+        self._app.events.emit("tasks.reprocessed", job=self.id, count=total, by=by)
+        return total
+
+    async def _on_lanes(self, change: Callable[[Any], Any], move: str) -> None:
+        async with self._app.connection() as connection:
+            changed = await change(connection)
+        if not changed:
+            state = await self.state()
+            raise IllegalMove(move=move, subject=f"job {self.id}", state=state.name, allowed_from=["QUEUED", "RUNNING", "PAUSED"])
+
+    async def _require(self) -> dict[str, Any]:
+        async with self._app.connection() as connection:
+            job = await jobs.get(connection, self.id)
+        if job is None:
+            raise JobNotFound(self.id)
+        return job
+
+
+async def job_counts(connection: Any, job_id: int) -> JobCounts:
+    """From the counters; only leased rows are counted, and there are never more than the fleet can run."""
+    by_state = await counts.of_job(connection, job_id)
+    leased = await counts.leased_of_job(connection, job_id)
+    total = by_state.get(ARRIVED, 0) - by_state.get(ADVANCED, 0)
+    ended = {state: by_state.get(state, 0) for state in lifecycle.FINISHED}
+    waiting = total - sum(ended.values()) - leased
+    cancelled = ended[State.CANCELLED]
+    if waiting and all(lane["cancelled_at"] is not None for lane in await lanes.of_job(connection, job_id)):
+        cancelled, waiting = cancelled + waiting, 0
+    return JobCounts(
+        total=total,
+        pending=waiting,
+        processing=leased,
+        done=ended[State.DONE],
+        error=ended[State.ERROR],
+        not_found=ended[State.NOT_FOUND],
+        skipped=ended[State.SKIPPED],
+        cancelled=cancelled,
+    )
+
+
+async def job_state(connection: Any, job_id: int) -> JobState:
+    if await jobs.get(connection, job_id) is None:
+        raise JobNotFound(job_id)
+    found = await lanes.of_job(connection, job_id)
+    now = await job_counts(connection, job_id)
+    if found and all(lane["cancelled_at"] is not None for lane in found):
+        return JobState.CANCELLED
+    if now.finished >= now.total and now.total:
+        return JobState.FAILED if now.error else JobState.DONE
+    if any(lane["paused_at"] is not None for lane in found):
+        return JobState.PAUSED
+    return JobState.RUNNING if now.processing or now.finished else JobState.QUEUED

@@ -1,0 +1,70 @@
+"""Counts events for metrics. Runners send what they counted to their supervisor, which exposes it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.engine.events import Event
+
+# metric → what it counts; each per stage. A docs test keeps docs/metrics.md in step.
+COUNTERS: dict[str, str] = {
+    "penstock_tasks_enqueued_total": "tasks stored by this process",
+    "penstock_tasks_claimed_total": "tasks leased",
+    "penstock_tasks_finished_total": "tasks ended, by state",
+    "penstock_tasks_retried_total": "runs that will be tried again, by cause",
+    "penstock_tasks_failed_total": "runs that failed",
+    "penstock_stale_settles_total": "settlements refused because the lease was not current",
+    "penstock_crashes_total": "tasks whose process died under them",
+    "penstock_rescued_total": "tasks taken back from dead workers",
+    "penstock_database_faults_total": "lost connections and failed statements",
+}
+
+Key = tuple[str, tuple[tuple[str, str], ...]]
+
+
+class Counter:
+    """Plain dictionaries: counting a batch is one addition."""
+
+    def __init__(self) -> None:
+        self._counts: dict[Key, int] = {}
+        self._labels: dict[int, str] = {}
+
+    def know(self, labels: Mapping[int, str]) -> None:
+        """Names of stages by id."""
+        self._labels.update(labels)
+
+    def on_event(self, event: Event) -> None:
+        data = event.data
+        match event.name:
+            case "tasks.enqueued":
+                self._add("penstock_tasks_enqueued_total", data["count"], stage=str(data["pipeline"]))
+            case "tasks.claimed":
+                self._add("penstock_tasks_claimed_total", data["count"], stage=self._stage(data))
+            case "tasks.finished":
+                self._add("penstock_tasks_finished_total", data["count"], stage=self._stage(data), state=data["state"])
+            case "tasks.released":
+                cause = str(data["cause"] or "hand back")
+                self._add("penstock_tasks_retried_total", data["count"], stage=self._stage(data), cause=cause)
+            case "tasks.failed":
+                self._add("penstock_tasks_failed_total", 1, stage=str(data["stage"]))
+            case "tasks.stale":
+                self._add("penstock_stale_settles_total", data["count"])
+            case "tasks.crashed":
+                self._add("penstock_crashes_total", data["count"])
+            case "tasks.rescued":
+                self._add("penstock_rescued_total", data["count"])
+            case "database.lost":
+                self._add("penstock_database_faults_total", 1, link=str(data["link"]))
+            case _:
+                return
+
+    def take(self) -> list[list[Any]]:
+        """What was counted since the last call, as [metric, labels, n]."""
+        taken, self._counts = self._counts, {}
+        return [[name, dict(labels), n] for (name, labels), n in taken.items()]
+
+    def _stage(self, data: Mapping[str, Any]) -> str:
+        return self._labels.get(data["stage"], str(data["stage"]))
+
+    def _add(self, name: str, n: int, **labels: str) -> None:
+        key = (name, tuple(sorted(labels.items())))
+        self._counts[key] = self._counts.get(key, 0) + n

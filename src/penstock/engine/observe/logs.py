@@ -1,0 +1,65 @@
+"""Structured logs of every transition, one line per batch with the ids in it."""
+
+import logging
+import sys
+from typing import Any
+
+import orjson
+import structlog
+
+from penstock.config import Settings
+from penstock.engine.events import NAMES, Event, Subscriber
+
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+# A line names at most so many ids; the count is always whole.
+_IDS_SHOWN = 1000
+
+
+def make_logger(settings: Settings) -> Any:
+    """A logger of its own, so that the application's logging set-up is left alone."""
+    as_json = settings.log_format == "json" or (settings.log_format == "auto" and not sys.stderr.isatty())
+    renderer: Any = (
+        structlog.processors.JSONRenderer(serializer=lambda value, **_: orjson.dumps(value, default=str).decode())
+        if as_json
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    )
+    return structlog.wrap_logger(
+        structlog.PrintLogger(sys.stderr),
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[settings.log_level]),
+        cache_logger_on_first_use=True,
+    )
+
+
+def log_subscriber(settings: Settings) -> Subscriber:
+    logger = make_logger(settings)
+    threshold = _LEVELS[settings.log_level]
+
+    def on_event(event: Event) -> None:
+        level = NAMES[event.name][0]
+        if _LEVELS[level] < threshold:
+            return
+        data = event.data
+        task_ids = data.get("tasks")
+        if task_ids is not None and len(task_ids) > _IDS_SHOWN:
+            data = data | {"tasks": task_ids[:_IDS_SHOWN], "left_out": len(task_ids) - _IDS_SHOWN}
+        error = data.get("error")
+        if isinstance(error, str) and error.startswith("{"):
+            data = data | {"error": _brief(error)}
+        getattr(logger, level)(event.name, **data)
+
+    return on_event
+
+
+def _brief(error: str) -> Any:
+    """A stored error without its traceback, which stays in the database."""
+    try:
+        described = orjson.loads(error)
+    except ValueError:
+        return error
+    described.pop("traceback", None)
+    return described

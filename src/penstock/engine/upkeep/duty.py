@@ -1,0 +1,84 @@
+"""What an upkeep duty is, and the loop that runs them.
+
+Any worker may run any duty. A row per duty is moved forward by compare-and-set, so each run is done by one worker;
+a worker that dies in the middle leaves a duty that is simply due again later.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from penstock.engine.events import Events
+from penstock.errors import PenstockError
+from penstock.failpoints import Failpoints
+from penstock.storage import duties
+from penstock.storage.database import Link, passing
+
+
+class Duty(Protocol):
+    """``run_once`` does a bounded piece of work and returns what it did, as counts."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def every_seconds(self) -> float: ...
+
+    async def run_once(self, connection: Any) -> dict[str, int]: ...
+
+
+class Upkeep:
+    """Looks which duties are due and tries to be the one who does them. Owns one connection."""
+
+    def __init__(
+        self, *, link: Link, duties: Sequence[Duty], worker: int | None, events: Events, failpoints: Failpoints
+    ) -> None:
+        self._link = link
+        self._duties = tuple(duties)
+        self._worker = worker
+        self._events = events
+        self._failpoints = failpoints
+        self._look_at = {duty.name: 0.0 for duty in self._duties}
+
+    async def run(self) -> None:
+        try:
+            while True:
+                await self.run_once()
+                pause = min(self._look_at.values(), default=1.0) - time.monotonic()
+                await asyncio.sleep(min(max(pause, 0.05), 5.0))
+        finally:
+            self._link.drop()
+
+    async def run_once(self) -> dict[str, dict[str, int]]:
+        """Do every duty that is due and that nobody else has taken; returns their counts."""
+        done: dict[str, dict[str, int]] = {}
+        for duty in self._duties:
+            now = time.monotonic()
+            if now < self._look_at[duty.name]:
+                continue
+            self._look_at[duty.name] = now + duty.every_seconds
+            try:
+                if (counts := await self._do(duty)) is not None:
+                    done[duty.name] = counts
+            except Exception as error:
+                if isinstance(error, asyncio.CancelledError):
+                    raise
+                if not passing(error) and not isinstance(error, PenstockError):
+                    self._link.drop()
+                self._events.emit("duty.failed", duty=duty.name, error=f"{type(error).__name__}: {error}")
+        return done
+
+    async def _do(self, duty: Duty) -> dict[str, int] | None:
+        started = time.monotonic()
+        async with self._link.guarded() as connection:
+            # A little less than the interval: a duty that looks every second is not late by a tick each time.
+            if not await duties.take(connection, duty.name, duty.every_seconds * 0.9, self._worker):
+                return None
+            self._failpoints.hit("during_upkeep", self._link.drop)
+            counts = await duty.run_once(connection)
+            took_ms = (time.monotonic() - started) * 1000
+            await duties.done(connection, duty.name, took_ms, counts)
+        if any(counts.values()):
+            self._events.emit("duty.done", duty=duty.name, took_ms=round(took_ms, 1), **counts)
+        return counts

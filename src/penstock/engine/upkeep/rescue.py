@@ -1,0 +1,64 @@
+"""Takes tasks back from workers that are gone.
+
+Two steps: a worker whose lease ended is declared dead, which makes its heartbeats fail from then on; then its rows are
+given back under its own (task, worker, lease), so a zombie that settles in between still wins or loses cleanly.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.events import Events
+from penstock.engine.payload import encode
+from penstock.model import Release
+from penstock.storage import queue, workers
+
+_BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescue:
+    events: Events
+    crash_limit: int
+    rescue_limit: int
+    name: str = "rescue"
+    every_seconds: float = 1.0
+
+    async def run_once(self, connection: Any) -> dict[str, int]:
+        dead = await workers.declare_dead(connection)
+        rescued = 0
+        for worker in await queue.holders_gone(connection):
+            rescued += await self._take_back(connection, worker)
+        return {"dead": len(dead), "rescued": rescued}
+
+    async def _take_back(self, connection: Any, worker: int) -> int:
+        total = 0
+        while leases := await queue.leases_of(connection, worker, _BATCH):
+            released = await queue.release(
+                connection,
+                worker,
+                [_release(task_id, lease, ran) for task_id, lease, ran in leases],
+                crash_limit=self.crash_limit,
+                rescue_limit=self.rescue_limit,
+            )
+            if not released:
+                break
+            total += len(released)
+            self.events.emit("tasks.rescued", worker=worker, count=len(released), tasks=list(released))
+        return total
+
+
+def _release(task_id: int, lease: int, ran: bool) -> Release:
+    """A task that the last heartbeat named as running may have been what killed the worker: that burns an attempt.
+    For the others nobody knows, so they only count as rescued."""
+    message = "its worker died while it ran" if ran else "its worker died; whether the task had started is not known"
+    return Release(
+        task_id=task_id,
+        lease=lease,
+        stage=0,
+        cause="crash" if ran else "rescue",
+        burned=ran,
+        crashed=ran,
+        rescued=not ran,
+        delay_seconds=None,
+        error=encode({"class": "crash", "type": "WorkerLost", "message": message}, what="error", limit_bytes=4096),
+    )

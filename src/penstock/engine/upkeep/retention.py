@@ -1,0 +1,31 @@
+"""Removes finished tasks after their time, in small batches that never hold a lock for long."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.storage import counts, jobs, outcomes, workers
+
+_BATCH = 1000
+_BATCHES_PER_RUN = 30
+_WORKER_ROWS_KEPT_SECONDS = 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    keep_seconds: float
+    name: str = "retention"
+    every_seconds: float = 60.0
+
+    async def run_once(self, connection: Any) -> dict[str, int]:
+        total = 0
+        for _ in range(_BATCHES_PER_RUN):
+            count = await outcomes.expire(connection, self.keep_seconds, _BATCH)
+            total += count
+            if count < _BATCH:
+                break
+        return {
+            "tasks": total,
+            "jobs": await jobs.expire(connection, self.keep_seconds),
+            "statistics": await counts.expire_statistics(connection, self.keep_seconds),
+            "workers": await workers.forget(connection, _WORKER_ROWS_KEPT_SECONDS),
+        }

@@ -1,0 +1,215 @@
+"""A worker inside an existing process: a web server's lifespan, a script, a test.
+
+The storage guarantees are the same. The heartbeat has a thread and a connection of its own, so a busy event loop does
+not end the leases. One thing needs the supervisor of `penstock worker`: killing a handler that does not let go.
+"""
+
+import asyncio
+import os
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from uuid import uuid4
+
+from penstock import version
+from penstock.engine.app import Penstock
+from penstock.engine.upkeep.duties import all_duties
+from penstock.engine.upkeep.duty import Upkeep
+from penstock.engine.worker.heartbeat import Heart
+from penstock.engine.worker.runner import Runner
+from penstock.engine.worker.slots import Slots
+from penstock.engine.worker.stages import live_stages, slot_count
+from penstock.errors import DatabaseError
+from penstock.failpoints import Failpoints
+from penstock.storage import workers
+from penstock.storage.database import Link, passing
+from penstock.storage.workers import Heartbeat
+
+
+class InProcessWorker:
+    """``start`` and ``stop``, or use it with ``async with``. Comes back under a new id if it was declared dead."""
+
+    def __init__(self, app: Penstock, *, only: Sequence[str] = (), upkeep: bool = True) -> None:
+        self._app = app
+        self._only = tuple(only)
+        self._with_upkeep = upkeep
+        self._supervisor = uuid4()
+        self._failpoints = Failpoints.from_environment()
+        self.runner: Runner | None = None
+        self._slots: Slots | None = None
+        self._beating: _HeartThread | None = None
+        self._upkeep: asyncio.Task[None] | None = None
+        self._restarting: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        await self._app.open()
+        await self._start_runner()
+        if self._with_upkeep:
+            settings, events = self._app.settings, self._app.events
+            upkeep = Upkeep(
+                link=Link(settings, await self._app.database_url(), purpose="upkeep"),
+                duties=all_duties(settings, events, self._failpoints),
+                worker=None,
+                events=events,
+                failpoints=self._failpoints,
+            )
+            self._upkeep = asyncio.create_task(upkeep.run())
+
+    async def stop(self, grace_seconds: float | None = None) -> None:
+        """Finish or hand back within the grace, then say goodbye."""
+        for side in (self._restarting, self._upkeep):
+            if side is not None:
+                side.cancel()
+                await asyncio.gather(side, return_exceptions=True)
+        if self.runner is not None:
+            await self.runner.stop(self._app.settings.grace_seconds if grace_seconds is None else grace_seconds)
+            await self._end_heart()
+            async with self._app.connection() as connection:
+                await workers.stop(connection, [self.runner.worker])
+        self._drop_slots()
+
+    async def __aenter__(self) -> "InProcessWorker":
+        await self.start()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.stop()
+
+    async def _start_runner(self) -> None:
+        settings, url = self._app.settings, await self._app.database_url()
+        stages = live_stages(self._app, settings, self._only)
+        self._slots = Slots.create(max(slot_count(stages), 1))
+        sent_at = time.monotonic()
+        async with self._app.connection() as connection:
+            worker = await workers.register(
+                connection,
+                supervisor=self._supervisor,
+                name=f"{socket.gethostname()}-{os.getpid()}",
+                host=socket.gethostname(),
+                pid=os.getpid(),
+                version=version.VERSION,
+                stages=[stage.id for stage in stages],
+                lease_seconds=settings.lease_seconds,
+            )
+        runner = Runner(
+            settings=settings,
+            url=url,
+            worker=worker,
+            stages=stages,
+            slots=self._slots,
+            events=self._app.events,
+            failpoints=self._failpoints,
+        )
+        self._beating = _HeartThread(
+            loop=asyncio.get_running_loop(),
+            heart=Heart(link=Link(settings, url, purpose="heartbeat"), settings=settings, failpoints=self._failpoints),
+            runner=runner,
+            slots=self._slots,
+            every_seconds=settings.heartbeat_seconds,
+            sent_at=sent_at,
+            lapsed=self._lapsed,
+        )
+        await runner.start()
+        self._beating.start()
+        self.runner = runner
+
+    def _lapsed(self) -> None:
+        """The leases are gone or about to end: drop everything and come back as somebody new."""
+        if self._restarting is None or self._restarting.done():
+            self._restarting = asyncio.get_running_loop().create_task(self._restart())
+
+    async def _restart(self) -> None:
+        assert self.runner is not None
+        self._app.events.emit("worker.fenced", worker=self.runner.worker)
+        await self.runner.abandon()
+        await self._end_heart()
+        self._drop_slots()
+        while True:
+            try:
+                await self._start_runner()
+                return
+            except Exception as error:
+                if not (passing(error) or isinstance(error, DatabaseError)):
+                    raise
+                await asyncio.sleep(0.5)
+
+    async def _end_heart(self) -> None:
+        if self._beating is not None:
+            beating, self._beating = self._beating, None
+            await asyncio.to_thread(beating.end)
+
+    def _drop_slots(self) -> None:
+        if self._slots is not None:
+            self._slots.close(remove=True)
+            self._slots = None
+
+
+class _HeartThread(threading.Thread):
+    """Beats on a loop of its own, whatever the main loop does."""
+
+    def __init__(
+        self,
+        *,
+        loop: asyncio.AbstractEventLoop,
+        heart: Heart,
+        runner: Runner,
+        slots: Slots,
+        every_seconds: float,
+        sent_at: float,
+        lapsed: Callable[[], None],
+    ) -> None:
+        super().__init__(name="penstock-heartbeat", daemon=True)
+        self._main = loop
+        self._heart = heart
+        self._runner = runner
+        self._slots = slots
+        self._every_seconds = every_seconds
+        self._lapsed = lapsed
+        self._ended = threading.Event()
+        heart.registered(sent_at)
+
+    def end(self) -> None:
+        self._ended.set()
+        self.join(5)
+
+    def run(self) -> None:
+        asyncio.run(self._beat())
+
+    async def _beat(self) -> None:
+        pause = self._every_seconds
+        while not await asyncio.to_thread(self._ended.wait, pause):
+            pause = self._every_seconds
+            try:
+                async with asyncio.timeout(5):
+                    if not await self._beat_once():
+                        self._main.call_soon_threadsafe(self._lapsed)
+                        break
+            except Exception as error:
+                if not (passing(error) or isinstance(error, DatabaseError)):
+                    raise
+                pause = 0.25
+            if time.monotonic() >= self._heart.safe_until:
+                self._main.call_soon_threadsafe(self._lapsed)
+                break
+        await self._heart.close()
+
+    async def _beat_once(self) -> bool:
+        running = [one.task_id for one in self._slots.running()]
+        beat = Heartbeat(worker=self._runner.worker, running=running, status=self._runner.status())
+        answer = await self._heart.run_once([beat])
+        for task_id, lease, _ in answer.stop:
+            self._main.call_soon_threadsafe(self._runner.cancel, task_id, lease)
+        return self._runner.worker in answer.alive
+
+
+@asynccontextmanager
+async def worker(app: Penstock, *, only: Sequence[str] = ()) -> AsyncIterator[InProcessWorker]:
+    """``async with worker(app): …`` — for a FastAPI lifespan or a script."""
+    inside = InProcessWorker(app, only=only)
+    await inside.start()
+    try:
+        yield inside
+    finally:
+        await inside.stop()

@@ -1,0 +1,291 @@
+"""The process of isolated handlers: one call after the other, each in the main thread.
+
+Started by ``isolated`` as ``python -m penstock.engine.worker.isolated_child FD PARENT LIMIT``. It has no other way out
+than its socket: standard output is the runner's standard error, so that a ``print`` is seen and breaks nothing.
+"""
+
+import ctypes
+import faulthandler
+import inspect
+import os
+import signal
+import socket
+import sys
+import threading
+from contextlib import suppress
+from datetime import UTC, datetime
+from queue import SimpleQueue
+from typing import Any, NoReturn
+
+from penstock.engine.context import Context
+from penstock.engine.definition import PipelineDefinition, StageDefinition, define_stage
+from penstock.engine.limits import Limiter
+from penstock.engine.payload import clean_text
+from penstock.engine.reference import resolve
+from penstock.engine.retry import ErrorClass, RetryPolicy, Verdict, classify, describe
+from penstock.engine.worker.isolated_messages import (
+    Message,
+    Unframer,
+    frame_limit,
+    pack,
+    pack_error,
+    pack_value,
+)
+from penstock.errors import InvalidDefinition, InvalidSetting, UsageError
+from penstock.model import Claimed
+
+_PR_SET_PDEATHSIG = 1
+_READ_BYTES = 64 * 1024
+
+
+class Away:
+    """The surroundings of a context whose runner is another process."""
+
+    def __init__(self, link: "Link") -> None:
+        self._link = link
+
+    def limiter(self, key: str) -> Limiter:
+        raise _unavailable(f"ctx.limiter({key!r})")
+
+    def transaction(self, context: Context) -> NoReturn:
+        raise _unavailable("ctx.transaction()")
+
+    def progress(self, claimed: Claimed, done: float, total: float | None, note: str) -> None:
+        told = {"done": float(done), "total": None if total is None else float(total)}
+        self._link.send(pack({"kind": "progress", "note": clean_text(str(note), 1000), **told}))
+
+
+class IsolatedContext(Context):
+    """Refuses ``transaction()`` when it is called: entering it would need an event loop, which is not here."""
+
+    __slots__ = ()
+
+    def transaction(self) -> NoReturn:
+        raise _unavailable("ctx.transaction()")
+
+
+def _unavailable(what: str) -> UsageError:
+    return UsageError(
+        f"{what} is not available in an isolated handler, which has a process of its own and no connection of the "
+        "worker. Declare the task without isolated=True, or split it in two stages."
+    )
+
+
+class Link:
+    """The socket to the runner. A thread reads, so that a cancel is seen while the handler runs, and so that the
+    end of the runner is the end of this process, whatever the handler does."""
+
+    def __init__(self, channel: socket.socket, limit_bytes: int) -> None:
+        self._channel = channel
+        self._limit_bytes = limit_bytes
+        self._sending = threading.Lock()
+        self._changing = threading.Lock()
+        self._context: Context | None = None
+        self._number = 0
+        self._busy = False
+        self._calls: SimpleQueue[Message | None] = SimpleQueue()
+        self._cancelled: set[int] = set()
+
+    def start(self) -> None:
+        threading.Thread(target=self._read, name="penstock-link", daemon=True).start()
+
+    def next_call(self) -> Message | None:
+        """None: the runner does not need this process any more."""
+        return self._calls.get()
+
+    def send(self, frame: bytes) -> None:
+        with self._sending:
+            self._channel.sendall(frame)
+
+    def begin(self, number: int, context: Context) -> None:
+        with self._changing:
+            self._context, self._number = context, number
+            context.cancelled = number in self._cancelled
+
+    def end(self) -> None:
+        with self._changing:
+            self._context = None
+            self._busy = False
+            self._cancelled.clear()
+
+    def _read(self) -> None:
+        unframer = Unframer(self._limit_bytes)
+        with suppress(OSError):
+            while data := self._channel.recv(_READ_BYTES):
+                for message in unframer.feed(data):
+                    self._take(message)
+        with self._changing:
+            busy = self._busy
+        if busy:
+            # Nobody waits for the answer: the runner died or gave up. Whatever the handler started goes as well.
+            os.killpg(0, signal.SIGKILL)
+        self._calls.put(None)
+
+    def _take(self, message: Message) -> None:
+        with self._changing:
+            if message["kind"] == "cancel":
+                self._cancelled.add(message["number"])
+                if self._context is not None and self._number == message["number"]:
+                    self._context.cancelled = True
+                return
+            self._busy = message["kind"] == "call"
+        self._calls.put(message)
+
+
+class Calls:
+    """Finds handlers, calls them, and answers."""
+
+    def __init__(self, link: Link, start: Message) -> None:
+        self._link = link
+        self._reference: str | None = start["reference"]
+        self._max_result_bytes: int = start["max_result_bytes"]
+        self._away = Away(link)
+        self._known: dict[tuple[str, str], StageDefinition] = {}
+
+    def serve(self, call: Message) -> bool:
+        """False when this process should not be used again."""
+        definition: StageDefinition | None = None
+        try:
+            try:
+                definition = self._definition(call)
+                answer, spent = self._run(definition, call), False
+            except Exception as error:
+                # A handler that was not found may be there after a deployment; memory is better given back.
+                spent = definition is None or isinstance(error, MemoryError)
+                answer = _answer(error, definition, spent=spent)
+            except BaseException as error:
+                # sys.exit() in a handler ends the handler, not the worker.
+                spent = True
+                answer = _answer(error, definition, spent=spent)
+        finally:
+            self._link.end()
+        with suppress(OSError):  # the runner is gone: reading finds that out as well
+            self._link.send(answer)
+        return not spent
+
+    def _run(self, definition: StageDefinition, call: Message) -> bytes:
+        context = self._context(call)
+        arguments = definition.arguments
+        values = call["values"]
+        if call["first"]:
+            values = values if arguments.plain else arguments.revive(values)
+        else:
+            context.previous = values
+            values = {} if arguments.first_name is None else {arguments.first_name: values}
+        self._link.begin(call["number"], context)
+        self._link.send(pack({"kind": "begun"}))
+        value = definition.function(*((context,) if arguments.takes_context else ()), **values)
+        return pack_value(value, max_result_bytes=self._max_result_bytes)
+
+    def _context(self, call: Message) -> Context:
+        now = datetime.now(UTC)
+        claimed = Claimed(stage=0, lane=0, crashes=0, run_at=now, input="", options=None, **call["claimed"])
+        return IsolatedContext(claimed, self._away)
+
+    def _definition(self, call: Message) -> StageDefinition:
+        key = (call["pipeline"], call["stage"])
+        if key not in self._known:
+            find = self._by_function if self._reference is None else self._in_application
+            self._known[key] = find(call)
+        return self._known[key]
+
+    def _in_application(self, call: Message) -> StageDefinition:
+        assert self._reference is not None
+        application = resolve(self._reference)
+        pipelines = getattr(application, "pipelines", None)
+        if not isinstance(pipelines, dict):
+            raise InvalidSetting(
+                "app", self._reference, f"it is {type(application).__name__}, not an application"
+            )
+        pipeline: PipelineDefinition | None = pipelines.get(call["pipeline"])
+        for definition in pipeline.stages if pipeline is not None else ():
+            if definition.name == call["stage"]:
+                return definition
+        problem = (
+            f"{self._reference} does not know it in a fresh process; declare it when its module is imported"
+        )
+        raise InvalidDefinition(what=f"Stage {call['pipeline']}/{call['stage']}", problem=problem)
+
+    def _by_function(self, call: Message) -> StageDefinition:
+        """Without a reference to the application: the function from its module, and the policy from the runner."""
+        what = f"Stage {call['pipeline']}/{call['stage']}"
+        try:
+            function = resolve(call["function"])
+        except InvalidSetting as error:
+            problem = f"its function cannot be imported in a process of its own ({error})"
+            raise InvalidDefinition(what=what, problem=problem) from None
+        if not callable(function):
+            raise InvalidDefinition(
+                what=what, problem=f"{call['function']} is {type(function).__name__}, no function"
+            )
+        policy = RetryPolicy(permanent=_classes(call["permanent"]), transient=_classes(call["transient"]))
+        return define_stage(
+            inspect.unwrap(function),
+            pipeline=call["pipeline"],
+            name=call["stage"],
+            position=0,
+            isolated=True,
+            retry=policy,
+        )
+
+
+def _classes(references: list[str]) -> tuple[type[BaseException], ...]:
+    """A class that cannot be imported here cannot have been raised here either."""
+    found: list[type[BaseException]] = []
+    for reference in references:
+        with suppress(InvalidSetting, ImportError):
+            one = resolve(reference)
+            if isinstance(one, type) and issubclass(one, BaseException):
+                found.append(one)
+    return tuple(found)
+
+
+def _answer(error: BaseException, definition: StageDefinition | None, *, spent: bool) -> bytes:
+    """The error, judged by the stage's own policy while its class is at hand."""
+    policy = RetryPolicy() if definition is None else definition.retry
+    try:
+        verdict = classify(error, policy)
+        return pack_error(describe(error, verdict.kind), verdict, spent=spent)
+    except Exception as second:
+        # An exception whose own __str__ or attributes raise: its name has to do.
+        verdict = Verdict(kind=ErrorClass.TRANSIENT)
+        name = type(error).__qualname__
+        told = {"type": name, "message": f"it cannot be shown: {type(second).__qualname__}", "where": None}
+        return pack_error({**told, "class": verdict.kind.value, "traceback": None}, verdict, spent=spent)
+
+
+def die_with(parent: int) -> None:
+    """Linux kills this process when the runner dies, even while the handler holds the GIL and no thread can look."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def leave_signals_to_the_runner() -> None:
+    """Ctrl-C, and the SIGTERM that systemd sends to everybody, are for the runner: it knows how to stop.
+
+    Handlers that do nothing and not SIG_IGN, which programs started by a handler would inherit."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+
+
+def main(fd: int, parent: int, max_result_bytes: int) -> None:
+    die_with(parent)
+    leave_signals_to_the_runner()
+    faulthandler.enable()
+    os.set_inheritable(fd, False)
+    link = Link(socket.socket(fileno=fd), frame_limit(max_result_bytes))
+    link.start()
+    start = link.next_call()
+    if start is None:
+        return
+    sys.path.extend(path for path in start["path"] if path not in sys.path)
+    calls = Calls(link, start)
+    while (call := link.next_call()) is not None:
+        if not calls.serve(call):
+            return
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:4]))

@@ -1,0 +1,99 @@
+"""A runner process as its supervisor sees it."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.worker.channel import Channel
+from penstock.engine.worker.process import Orders
+from penstock.engine.worker.slots import Running, Slots
+
+SLOTS = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blueprint:
+    """What all runners of a supervisor have in common."""
+
+    app: str
+    url: str
+    only: tuple[str, ...]
+    settings: dict[str, Any]
+
+
+class RunnerProcess:
+    """Started, watched and ended by the supervisor. Keeps the slots until the death has been dealt with."""
+
+    def __init__(self, worker: int, process: "subprocess.Popen[bytes]", slots: Slots, channel: Channel) -> None:
+        self.worker = worker
+        self.slots = slots
+        self.channel = channel
+        self.status: dict[str, Any] = {}
+        self.stages: list[str] = []
+        self.ready = asyncio.Event()
+        self.started = time.monotonic()
+        self.killed_for: str | None = None
+        self.overdue: list[Running] = []
+        self._process = process
+
+    @classmethod
+    async def start(cls, worker: int, blueprint: Blueprint) -> "RunnerProcess":
+        slots = Slots.create(SLOTS)
+        ours, theirs = socket.socketpair()
+        orders = Orders(
+            app=blueprint.app,
+            url=blueprint.url,
+            worker=worker,
+            slots=str(slots.path),
+            slot_count=SLOTS,
+            channel=theirs.fileno(),
+            only=list(blueprint.only),
+            settings=blueprint.settings,
+            supervisor_pid=os.getpid(),
+        )
+        process = subprocess.Popen(
+            [sys.executable, "-m", "penstock.engine.worker.process", orders.encode()],
+            pass_fds=(theirs.fileno(),),
+            stdin=subprocess.DEVNULL,
+        )
+        theirs.close()
+        return cls(worker, process, slots, await Channel.over(ours))
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.poll()
+
+    def kill(self, why: str) -> None:
+        """No goodbye: for runners whose lease ends or whose handler holds on."""
+        if self.exit_code is None:
+            self.killed_for = self.killed_for or why
+            self._process.send_signal(signal.SIGKILL)
+
+    def how_it_ended(self) -> str:
+        code = self.exit_code
+        if code is None:
+            return "it runs"
+        if code < 0:
+            try:
+                return f"signal {signal.Signals(-code).name}"
+            except ValueError:
+                return f"signal {-code}"
+        return f"exit code {code}"
+
+    def overdue_now(self, grace_seconds: float) -> list[Running]:
+        limit = time.monotonic_ns() - int(grace_seconds * 1e9)
+        return [one for one in self.slots.running() if one.deadline_ns and one.deadline_ns < limit]
+
+    def close(self) -> None:
+        self.channel.close()
+        self.slots.close(remove=True)

@@ -1,0 +1,49 @@
+"""The stages of an application as a runner serves them."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from penstock.config import Settings
+from penstock.engine.app import Penstock
+from penstock.engine.run import LiveStage
+from penstock.errors import NotKnown
+
+
+async def _never(*_: Any) -> Any:
+    raise RuntimeError("the runner sets how a handler is called")
+
+
+def live_stages(app: Penstock, settings: Settings, only: Collection[str] = ()) -> list[LiveStage]:
+    """In order: pipelines as declared, within each the earlier stages first.
+
+    ``only`` names pipelines (or pipeline/stage) to serve; an unknown name is an error, so that a typing mistake does
+    not make a worker that serves nothing.
+    """
+    found: list[LiveStage] = []
+    known: set[str] = set()
+    for pipeline in app.pipelines.values():
+        for position, definition in enumerate(pipeline.stages):
+            label = f"{pipeline.name}/{definition.name}"
+            known |= {pipeline.name, label}
+            if only and pipeline.name not in only and label not in only:
+                continue
+            following = pipeline.stages[position + 1] if position + 1 < len(pipeline.stages) else None
+            found.append(
+                LiveStage(
+                    id=app.stage_ids[(pipeline.name, definition.name)],
+                    definition=definition,
+                    next_stage=None if following is None else app.stage_ids[(pipeline.name, following.name)],
+                    first=position == 0,
+                    call=_never,
+                    pool=definition.pool or settings.pool_size,
+                    timeout_seconds=definition.timeout_seconds or settings.timeout_seconds,
+                    max_result_bytes=settings.max_result_bytes,
+                )
+            )
+    if missing := set(only) - known:
+        raise NotKnown(kind="stage", name=sorted(missing)[0], known=known)
+    return found
+
+
+def slot_count(stages: Iterable[LiveStage]) -> int:
+    return sum(stage.pool for stage in stages)

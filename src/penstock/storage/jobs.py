@@ -1,0 +1,55 @@
+"""Jobs. One function per query of ``sql/jobs.sql``."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from penstock.storage.queries import load
+
+_sql = load("jobs")
+Connection = Any
+
+
+async def create(
+    connection: Connection,
+    *,
+    pipeline: str,
+    name: str | None,
+    owner: str | None,
+    idempotency_key: str | None,
+    metadata: str,
+) -> tuple[int, bool]:
+    """(job, whether it is new): the same idempotency key gives the same job."""
+    job: int | None = await connection.fetchval(_sql.create, pipeline, name, owner, idempotency_key, metadata)
+    if job is not None:
+        return job, True
+    found: int = await connection.fetchval(_sql.by_idempotency_key, pipeline, idempotency_key)
+    return found, False
+
+
+async def get(connection: Connection, job_id: int) -> dict[str, Any] | None:
+    row = await connection.fetchrow(_sql.get, job_id)
+    return None if row is None else _job(row)
+
+
+async def listing(connection: Connection, *, before: int | None, owner: str | None, limit: int) -> list[dict[str, Any]]:
+    return [_job(row) for row in await connection.fetch(_sql.list, before, owner, limit)]
+
+
+async def finished_tasks(
+    connection: Connection, job_id: int, statuses: Sequence[int], after: int, limit: int
+) -> list[int]:
+    rows = await connection.fetch(_sql.failed_tasks, job_id, statuses, after, limit)
+    return [row["task_id"] for row in rows]
+
+
+async def expire(connection: Connection, keep_seconds: float) -> int:
+    count: int = await connection.fetchval(_sql.expire, keep_seconds)
+    return count
+
+
+def _job(row: Any) -> dict[str, Any]:
+    job = dict(row)
+    job["metadata"] = orjson.loads(job["metadata"])
+    return job

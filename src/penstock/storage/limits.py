@@ -1,0 +1,141 @@
+"""Fleet-wide budgets. One function per query of ``sql/limits.sql``.
+
+Exactness rests on the row: every ``take`` of a key holds its row while it reads the clock, so takes of one key
+happen one after the other, each at a later time than the one before. Times leave the database as seconds from
+then, never as a time of day, so that no other clock is compared with it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from penstock.errors import InvalidSetting
+from penstock.storage.queries import load
+
+_sql = load("limits")
+Connection = Any
+
+LONGEST_KEY = 500
+# Beyond these a step is less than the microsecond PostgreSQL counts in, or longer than its calendar.
+SLOWEST_RATE, FASTEST_RATE = 1e-7, 1e6
+LARGEST_BURST = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """The front of the requests that got permits, and when each of them may be used, in seconds from the answer."""
+
+    granted: int
+    delays_seconds: tuple[float, ...]
+    # Until the first request without a permit could have one; None when all have, or it is above the burst.
+    wait_seconds: float | None
+    # None: the key is not limited.
+    rate: float | None
+    burst: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    rate: float | None
+    burst: int
+    blocked_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """``seconds_added`` is how much later the block ends than it did before this penalty."""
+
+    seconds_left: float
+    seconds_added: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitView:
+    """A limit as people see it. ``available`` may be negative while permits are reserved ahead."""
+
+    key: str
+    rate: float | None
+    burst: int
+    available: int | None
+    blocked_seconds: float
+    blocked_reason: str | None
+    updated_at: datetime
+
+
+def checked_key(key: str) -> str:
+    if not isinstance(key, str) or not key.strip():
+        raise InvalidSetting("limiter key", key, "name what is limited, such as a provider, a host or a tenant")
+    if len(key) > LONGEST_KEY or "\0" in key:
+        raise InvalidSetting(
+            "limiter key", key[:60], f"use at most {LONGEST_KEY} characters, none of them NUL"
+        )
+    return key
+
+
+def _checked_limit(key: str, rate: float, burst: int) -> None:
+    if not (isinstance(rate, int | float) and math.isfinite(rate) and rate > 0):
+        raise InvalidSetting(
+            f"rate of limit {key!r}", rate, "it has to be a number of permits per second above 0"
+        )
+    if not SLOWEST_RATE <= rate <= FASTEST_RATE:
+        raise InvalidSetting(
+            f"rate of limit {key!r}", rate, f"use {SLOWEST_RATE:g} to {FASTEST_RATE:,.0f} permits per second"
+        )
+    if isinstance(burst, bool) or not isinstance(burst, int) or not 1 <= burst <= LARGEST_BURST:
+        raise InvalidSetting(
+            f"burst of limit {key!r}", burst, f"it has to be a whole number from 1 to {LARGEST_BURST:,}"
+        )
+
+
+async def take(
+    connection: Connection,
+    key: str,
+    weights: Sequence[int],
+    *,
+    ahead_seconds: float = 0.0,
+    heavy_ahead_seconds: float = 0.0,
+) -> Grant:
+    """Permits for as many of the first requests as are due. With ``ahead_seconds`` a permit may be for a moment
+    that is still to come: it must not be used before its delay is over."""
+    row = await connection.fetchrow(_sql.take, key, list(weights), ahead_seconds, heavy_ahead_seconds)
+    if row is None:  # the limit was lifted while we waited for its row
+        return Grant(granted=0, delays_seconds=(), wait_seconds=0.0, rate=None, burst=None)
+    return Grant(
+        granted=row["granted"],
+        delays_seconds=tuple(row["delays"]),
+        wait_seconds=row["wait_seconds"],
+        rate=row["rate"],
+        burst=row["burst"],
+    )
+
+
+async def standing(connection: Connection, key: str) -> Standing | None:
+    row = await connection.fetchrow(_sql.standing, key)
+    return None if row is None else Standing(**dict(row))
+
+
+async def penalise(connection: Connection, key: str, retry_after_seconds: float, reason: str | None) -> Block:
+    """Nobody gets a permit of this key for so long; a block that ends later stays."""
+    row = await connection.fetchrow(_sql.penalise, checked_key(key), retry_after_seconds, reason)
+    return Block(**dict(row))
+
+
+async def configure(connection: Connection, key: str, rate: float, burst: int = 1) -> None:
+    """At most ``burst + rate * t`` permits in any ``t`` seconds, counted over the whole fleet."""
+    _checked_limit(checked_key(key), rate, burst)
+    await connection.execute(_sql.configure, key, float(rate), burst)
+
+
+async def listing(connection: Connection) -> list[LimitView]:
+    return [LimitView(**dict(row)) for row in await connection.fetch(_sql.listing)]
+
+
+async def remove(connection: Connection, key: str) -> bool:
+    """False: there was no such limit."""
+    return await connection.fetchval(_sql.remove, key) is not None
+
+
+async def forget_passed_blocks(connection: Connection, *, older_than_seconds: float, batch: int = 1000) -> int:
+    return len(await connection.fetch(_sql.forget_passed_blocks, older_than_seconds, batch))

@@ -1,0 +1,47 @@
+"""Endings: dead letters, reprocess, retention. One function per query of ``sql/outcomes.sql``."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from penstock.storage.queries import load
+
+_sql = load("outcomes")
+Connection = Any
+
+
+async def dead_letters(
+    connection: Connection, *, pipeline: str | None, before: tuple[datetime, int] | None, limit: int
+) -> list[dict[str, Any]]:
+    at, task_id = before or (None, None)
+    rows = [dict(row) for row in await connection.fetch(_sql.dead_letters, pipeline, at, task_id, limit)]
+    for row in rows:
+        row["error"] = orjson.loads(row["error"] or "{}")
+        row["input"] = orjson.loads(row["input"])
+    return rows
+
+
+async def reprocess(
+    connection: Connection,
+    task_ids: Sequence[int],
+    *,
+    statuses: Sequence[int],
+    from_stage: str | None,
+    by: str,
+    delay_seconds: float,
+    reset_attempts: bool,
+) -> list[int]:
+    """Returns the tasks that start again; others were not finished, or not in one of the states."""
+    rows = await connection.fetch(_sql.reprocess, task_ids, statuses, from_stage, by, delay_seconds, reset_attempts)
+    return [row["task_id"] for row in rows]
+
+
+async def replace(connection: Connection, task_id: int, copy_id: int, by: str) -> bool:
+    return bool(await connection.fetchval(_sql.replace, task_id, copy_id, by))
+
+
+async def expire(connection: Connection, keep_seconds: float, batch: int) -> int:
+    count: int = await connection.fetchval(_sql.expire, keep_seconds, batch)
+    return count

@@ -1,0 +1,131 @@
+-- name: take
+-- Permits for the requests of $2 (their weights, first come first), as many of the front as are due within $3
+-- seconds. A request may reserve further ahead for the part of its weight above one (at most $4 seconds), or small
+-- requests of others would eat every permit that a heavy one waits for.
+-- GCRA with T = 1/rate: a request of weight w may go at max(now, tat + wT - burst T) and moves tat by wT. Each wT is
+-- rounded up to a microsecond and burst T down, so rounding never adds a permit.
+with locked as materialized (
+    -- The newest committed row, held until the commit. A plain UPDATE would not do: when the holder of the lock
+    -- gives it up without a change, UPDATE goes on with values, and a clock, from before the wait.
+    select rate, burst, tat, blocked_until from penstock.limits
+    where key = $1 and rate is not null
+    for no key update
+),
+timed as materialized (
+    -- Read once, and after the lock: now() stands still since the transaction began, so whoever waited for the row
+    -- would be served for a time long past, at once with all who waited beside it.
+    select locked.*, clock_timestamp() as at from locked
+),
+begun as (
+    -- Nothing goes before the block ends; a budget that was full is not fuller for having rested longer.
+    select *, greatest(at, blocked_until) as start_at, greatest(at, blocked_until, tat) as base from timed
+),
+requests as (
+    -- base + steps is what tat will be after this request; a weight above the burst never fits.
+    select begun.*, asked.place, asked.weight,
+           sum(ceil(asked.weight * 1e6 / rate)) over front * interval '1 microsecond' as steps,
+           floor(burst * 1e6 / rate) * interval '1 microsecond' as depth,
+           bool_and(asked.weight <= burst) over front as fits
+    from begun cross join unnest($2::integer[]) with ordinality as asked (weight, place)
+    window front as (order by asked.place)
+),
+due as (
+    select *, greatest(start_at, base + steps - depth) as ready_at,
+           at + greatest($3::float8, least((weight - 1) / rate, $4::float8)) * interval '1 second' as reach
+    from requests
+),
+judged as (
+    -- Granted is a front of the list: who does not fit holds up those behind.
+    select *, bool_and(fits and ready_at <= reach) over (order by place) as granted from due
+),
+limited as (
+    select count(*) filter (where granted)::integer as granted,
+           array_agg(extract(epoch from ready_at - at)::float8 order by place) filter (where granted) as delays,
+           min(extract(epoch from ready_at - at)::float8) filter (where not granted) as wait_seconds,
+           max(base + steps) filter (where granted) as tat,
+           rate, burst
+    from judged group by rate, burst
+),
+taken as (
+    update penstock.limits set tat = limited.tat from limited
+    where limits.key = $1 and limited.granted > 0
+),
+free as (
+    -- A key without a row or a rate: only a block holds it up, so nothing is locked or written.
+    select max(blocked_until) as blocked_until, coalesce(bool_or(rate is not null), false) as has_rate,
+           clock_timestamp() as at
+    from penstock.limits where key = $1
+)
+select granted, coalesce(delays, '{}') as delays, wait_seconds, rate, burst from limited
+union all
+select case when blocked_until > at then 0 else cardinality($2::integer[]) end,
+       case when blocked_until > at then '{}' else array_fill(0::float8, array[cardinality($2::integer[])]) end,
+       case when blocked_until > at then extract(epoch from blocked_until - at)::float8 end,
+       null, null
+from free where not has_rate and not exists (select from limited)
+
+-- name: standing
+-- Before a permit that waited a while is used: is it still worth something? Locks nothing.
+select rate, burst, extract(epoch from greatest(blocked_until, at) - at)::float8 as blocked_seconds
+from penstock.limits, clock_timestamp() as at where key = $1
+
+-- name: penalise
+-- The block counts from the start of this statement, which is after the answer that asked for it; now() would be
+-- the start of the caller's transaction and end the block early. After it the budget is empty but for one permit.
+with before as (
+    select blocked_until from penstock.limits where key = $1
+),
+blocked as (
+    insert into penstock.limits as l (key, rate, blocked_until, blocked_reason)
+    values ($1, null, clock_timestamp() + $2::float8 * interval '1 second', $3)
+    on conflict (key) do update set
+        blocked_until = greatest(l.blocked_until, excluded.blocked_until),
+        blocked_reason = case when excluded.blocked_until > l.blocked_until
+                              then excluded.blocked_reason else l.blocked_reason end,
+        tat = case when l.rate is null then l.tat
+                   else greatest(l.tat, greatest(l.blocked_until, excluded.blocked_until)
+                                        + ceil((l.burst - 1) * 1e6 / l.rate) * interval '1 microsecond') end,
+        updated_at = clock_timestamp()
+    returning blocked_until
+)
+-- How much longer than before, for one event per block instead of one per answer.
+select extract(epoch from greatest(blocked.blocked_until, at) - at)::float8 as seconds_left,
+       extract(epoch from blocked.blocked_until - greatest(before.blocked_until, at))::float8 as seconds_added
+from clock_timestamp() as at, blocked left join before on true
+
+-- name: configure
+-- What was taken stays taken: the debt is carried over in permits, not in seconds, or a slower rate would forgive
+-- it and a faster one wait too long. The same values again change nothing, also not permits reserved ahead.
+insert into penstock.limits as l (key, rate, burst) values ($1, $2::float8, $3)
+on conflict (key) do update set
+    rate = excluded.rate,
+    burst = excluded.burst,
+    tat = greatest(clock_timestamp(), l.blocked_until)
+        + ceil(least(excluded.burst,
+                     coalesce(l.rate, 0) * extract(epoch from greatest(l.tat, clock_timestamp(), l.blocked_until)
+                                                   - greatest(clock_timestamp(), l.blocked_until))::float8)
+               * 1e6 / excluded.rate) * interval '1 microsecond',
+    updated_at = clock_timestamp()
+where (l.rate, l.burst) is distinct from (excluded.rate, excluded.burst)
+
+-- name: listing
+-- For people: what is left right now, and what holds a key up.
+select key, rate, burst,
+       case when rate is not null
+            then floor(burst - rate * extract(epoch from greatest(tat, at) - at)::float8)::integer end as available,
+       extract(epoch from greatest(blocked_until, at) - at)::float8 as blocked_seconds,
+       case when blocked_until > at then blocked_reason end as blocked_reason,
+       updated_at
+from penstock.limits, clock_timestamp() as at order by key
+
+-- name: remove
+-- Without its row a key is neither limited nor blocked.
+delete from penstock.limits where key = $1 returning key
+
+-- name: forget_passed_blocks
+-- Keys that were never limited have a row only because somebody blocked them; one per host adds up.
+delete from penstock.limits where key in (
+    select key from penstock.limits
+    where rate is null and blocked_until < now() - $1::float8 * interval '1 second'
+    limit $2 for update skip locked)
+returning key

@@ -1,0 +1,151 @@
+"""Tasks going in and being read. One function per query of ``sql/tasks.sql``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from penstock.storage.queries import load
+
+_sql = load("tasks")
+Connection = Any
+ENQUEUE = _sql.enqueue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTask:
+    """Everything `penstock.enqueue` takes, encoded."""
+
+    pipeline: str
+    input: str
+    priority: int = 0
+    delay_seconds: float | None = None
+    run_at: datetime | None = None
+    idempotency_key: str | None = None
+    unique_key: str | None = None
+    lane: str | None = None
+    owner: str | None = None
+    job_id: int | None = None
+    max_attempts: int | None = None
+    options: str | None = None
+    trace: str | None = None
+    notify: bool = True
+
+    def values(self) -> tuple[Any, ...]:
+        """In the order of the query's parameters."""
+        return (
+            self.pipeline,
+            self.input,
+            self.priority,
+            self.delay_seconds,
+            self.run_at,
+            self.idempotency_key,
+            self.unique_key,
+            self.lane,
+            self.owner,
+            self.job_id,
+            self.max_attempts,
+            self.options,
+            self.trace,
+            self.notify,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What the tasks of one `enqueue_many` share."""
+
+    stage: int
+    lane: int
+    job_id: int | None
+    owner: str | None
+    max_attempts: int
+    options: str | None
+    trace: str | None
+    run_at: datetime | None
+    delay_seconds: float | None
+
+
+async def enqueue(connection: Connection, task: NewTask) -> tuple[int, bool]:
+    row = await connection.fetchrow(_sql.enqueue, *task.values())
+    return row["task_id"], row["created"]
+
+
+async def enqueue_many(connection: Connection, batch: Batch, inputs: Sequence[str]) -> int:
+    row = await connection.fetchrow(
+        _sql.enqueue_many,
+        batch.stage,
+        batch.job_id,
+        batch.owner,
+        batch.options,
+        batch.trace,
+        inputs,
+        batch.lane,
+        batch.run_at,
+        batch.delay_seconds,
+        batch.max_attempts,
+    )
+    stored: int = row["stored"]
+    return stored
+
+
+async def copy_many(connection: Connection, batch: Batch, inputs: Sequence[str]) -> int:
+    """The same by COPY, faster for large batches; needs a job and a transaction."""
+    before: int = await connection.fetchval(_sql.newest_of_job, batch.job_id)
+    records = [
+        (batch.stage, batch.job_id, batch.owner, text, batch.options, batch.trace) for text in inputs
+    ]
+    await connection.copy_records_to_table(
+        "tasks",
+        schema_name="penstock",
+        columns=("entry", "job_id", "owner", "input", "options", "trace"),
+        records=records,
+    )
+    stored: int = await connection.fetchval(
+        _sql.queue_copied,
+        batch.job_id,
+        before,
+        batch.lane,
+        batch.stage,
+        batch.run_at,
+        batch.delay_seconds,
+        batch.max_attempts,
+    )
+    return stored
+
+
+async def wake(connection: Connection, pipeline: str) -> None:
+    await connection.execute(_sql.wake, pipeline)
+
+
+async def outcomes_of(connection: Connection, task_ids: Sequence[int]) -> dict[int, tuple[int, str | None, str | None]]:
+    """task → (status, result, error) of those that have ended."""
+    rows = await connection.fetch(_sql.outcomes_of, task_ids)
+    return {row["task_id"]: (row["status"], row["result"], row["error"]) for row in rows}
+
+
+async def existing(connection: Connection, task_ids: Sequence[int]) -> set[int]:
+    return {row["id"] for row in await connection.fetch(_sql.exists_of, task_ids)}
+
+
+async def get(connection: Connection, task_id: int) -> dict[str, Any] | None:
+    row = await connection.fetchrow(_sql.get, task_id)
+    if row is None:
+        return None
+    task = dict(row)
+    task["result"], task["error"] = _json(task.pop("result_text")), _json(task.pop("error_text"))
+    task["input"], task["options"] = _json(task["input"]), _json(task["options"])
+    return task
+
+
+async def history(connection: Connection, task_id: int) -> list[dict[str, Any]]:
+    rows = [dict(row) for row in await connection.fetch(_sql.history, task_id)]
+    for row in rows:
+        row["error"] = _json(row["error"])
+    return rows
+
+
+def _json(text: str | None) -> Any:
+    return None if text is None else orjson.loads(text)

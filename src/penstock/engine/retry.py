@@ -73,7 +73,7 @@ class Verdict:
 
 
 class Relayed(HandlerError):
-    """What a handler raised in another process: judged and described there, where class and frames were at hand."""
+    """What a handler raised in another process: judged and described there, where its class was at hand."""
 
     def __init__(self, described: dict[str, Any], verdict: Verdict) -> None:
         Exception.__init__(self, f"{described.get('type')}: {described.get('message')}")

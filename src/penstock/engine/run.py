@@ -37,7 +37,7 @@ class DeadlinePassed(Exception):  # noqa: N818 - a fact about a run, not a fault
         super().__init__(f"the handler was still running after its timeout of {after_seconds:g} s")
 
 
-class ProcessDied(Exception):  # noqa: N818
+class ProcessDied(Exception):
     """Raised where a handler has a process of its own and that process died."""
 
     def __init__(self, how: str) -> None:
@@ -171,7 +171,7 @@ def decide_error(claimed: Claimed, stage: LiveStage, error: BaseException) -> Se
 
 
 def _crashed(claimed: Claimed, policy: RetryPolicy, error: ProcessDied) -> Release:
-    """Always given back: whether it crashed too often is decided where the crashes are counted, in the database."""
+    """Always given back: whether it crashed too often is decided where crashes are counted, in the database."""
     described = describe(error, ErrorClass.CRASH)
     return Release(
         task_id=claimed.task_id,

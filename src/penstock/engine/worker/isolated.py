@@ -1,8 +1,8 @@
 """Handlers that run in a process of their own, seen from the runner.
 
-A fresh interpreter and no fork: a fork would copy threads' locks, connections and the event loop in whatever state
-they are. One child per call in flight; a child that ended its call serves the next one. The answer of a child is data
-(see ``isolated_messages``), its death is :class:`ProcessDied` and concerns the one task it ran.
+A fresh interpreter and no fork: a fork would copy threads' locks, connections and the event loop in whatever
+state they are. One child per call in flight; a child that ended its call serves the next one. The answer of a
+child is data (see ``isolated_messages``), its death is :class:`ProcessDied` and concerns the one task it ran.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _MAX_RESULT_BYTES = 16 * 1024 * 1024
 
 
 class Children:
-    """The children of one runner. They are started when needed: at most as many as calls were in flight at once."""
+    """The children of one runner, started when needed: never more than calls were in flight at once."""
 
     def __init__(
         self,
@@ -47,8 +47,8 @@ class Children:
     async def call(self, definition: StageDefinition, context: Context, values: dict[str, Any]) -> Any:
         """Run the handler in a child and return what it returned, or raise what it raised.
 
-        Interrupted while it waits, it does not return before the handler has ended or its process is dead, so that
-        a task handed to somebody else never runs twice at the same time.
+        Interrupted while it waits, it does not return before the handler has ended or its process is dead, so
+        that a task handed to somebody else never runs twice at the same time.
         """
         if self._app_reference is None or self._app_reference.startswith("__main__:"):
             _require_importable(definition)
@@ -94,7 +94,7 @@ class Children:
         start = {
             "kind": "start",
             "reference": self._app_reference,
-            "path": [path for path in sys.path if isinstance(path, str)],
+            "path": list(sys.path),
             "max_result_bytes": self._max_result_bytes,
         }
         child = Child(start, self._max_result_bytes, gone=self._all.discard)
@@ -109,7 +109,7 @@ class Children:
 
 
 def _order(definition: StageDefinition, context: Context, number: int) -> Message:
-    """The call as a message. Arguments travel as they are stored, so that only the child makes types of them."""
+    """The call as a message. Arguments travel as they are stored; only the child makes types of them."""
     claimed = context._claimed
     first = definition.position == 0
     function, policy = definition.function, definition.retry
@@ -149,19 +149,19 @@ def _references(classes: Sequence[type[BaseException]]) -> list[str]:
 
 
 def _require_importable(definition: StageDefinition) -> None:
-    """Without the application's name, the function has to be found by its own; some have none that can be imported."""
+    """Without the application's name the function is found by its own, and not every name can be imported."""
     function = definition.function
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
     what = f"Stage {definition.pipeline}/{definition.name}"
     if module in (None, "__main__"):
         problem = (
-            f"an isolated handler is imported by a process of its own, which cannot import the program that was started "
-            f"({module}.{name}); move it to a module, or start the worker with --app module:name"
+            f"an isolated handler is imported by a process of its own, and {name} belongs to the program"
+            f" that was started ({module}), which cannot be imported; move it to a module"
         )
         raise InvalidDefinition(what=what, problem=problem)
     if "<" in name or not name:
         problem = (
-            f"an isolated handler is imported by a process of its own, and {module}.{name} lives inside a function; "
-            "define it at the top of a module, or start the worker with --app module:name"
+            f"an isolated handler is imported by a process of its own, and {module}.{name} has no name there;"
+            " define it at the top of a module, or start the worker with --app module:name"
         )
         raise InvalidDefinition(what=what, problem=problem)

@@ -1,12 +1,13 @@
 """The process of isolated handlers: one call after the other, each in the main thread.
 
-Started by ``isolated`` as ``python -m penstock.engine.worker.isolated_child FD PARENT LIMIT``. It has no other way out
-than its socket: standard output is the runner's standard error, so that a ``print`` is seen and breaks nothing.
+Started as ``python -m penstock.engine.worker.isolated_child FD PARENT LIMIT``. It only speaks through its
+socket: standard output is the runner's standard error, so that a ``print`` is seen and breaks nothing.
 """
 
 import ctypes
 import faulthandler
 import inspect
+import io
 import os
 import signal
 import socket
@@ -15,7 +16,7 @@ import threading
 from contextlib import suppress
 from datetime import UTC, datetime
 from queue import SimpleQueue
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from penstock.engine.context import Context
 from penstock.engine.definition import PipelineDefinition, StageDefinition, define_stage
@@ -56,7 +57,7 @@ class Away:
 
 
 class IsolatedContext(Context):
-    """Refuses ``transaction()`` when it is called: entering it would need an event loop, which is not here."""
+    """Refuses ``transaction()`` when it is called: entering it would need an event loop."""
 
     __slots__ = ()
 
@@ -66,14 +67,14 @@ class IsolatedContext(Context):
 
 def _unavailable(what: str) -> UsageError:
     return UsageError(
-        f"{what} is not available in an isolated handler, which has a process of its own and no connection of the "
-        "worker. Declare the task without isolated=True, or split it in two stages."
+        f"{what} is not available in an isolated handler, which has a process of its own and no connection"
+        " of the worker. Declare the task without isolated=True, or split it in two stages."
     )
 
 
 class Link:
-    """The socket to the runner. A thread reads, so that a cancel is seen while the handler runs, and so that the
-    end of the runner is the end of this process, whatever the handler does."""
+    """The socket to the runner. A thread reads, so that a cancel is seen while the handler runs, and so that
+    the end of the runner is the end of this process."""
 
     def __init__(self, channel: socket.socket, limit_bytes: int) -> None:
         self._channel = channel
@@ -117,7 +118,7 @@ class Link:
         with self._changing:
             busy = self._busy
         if busy:
-            # Nobody waits for the answer: the runner died or gave up. Whatever the handler started goes as well.
+            # Nobody waits for the answer: the runner died. Whatever the handler started goes as well.
             os.killpg(0, signal.SIGKILL)
         self._calls.put(None)
 
@@ -207,7 +208,7 @@ class Calls:
         raise InvalidDefinition(what=f"Stage {call['pipeline']}/{call['stage']}", problem=problem)
 
     def _by_function(self, call: Message) -> StageDefinition:
-        """Without a reference to the application: the function from its module, and the policy from the runner."""
+        """Without a reference to the application: the function from its module, policy from the runner."""
         what = f"Stage {call['pipeline']}/{call['stage']}"
         try:
             function = resolve(call["function"])
@@ -255,7 +256,7 @@ def _answer(error: BaseException, definition: StageDefinition | None, *, spent: 
 
 
 def die_with(parent: int) -> None:
-    """Linux kills this process when the runner dies, even while the handler holds the GIL and no thread can look."""
+    """Linux kills this process when the runner dies, even while a handler holds the GIL."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     if os.getppid() != parent:
@@ -274,6 +275,9 @@ def main(fd: int, parent: int, max_result_bytes: int) -> None:
     die_with(parent)
     leave_signals_to_the_runner()
     faulthandler.enable()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What was printed before a crash is what one looks for after it.
+        sys.stdout.reconfigure(line_buffering=True)
     os.set_inheritable(fd, False)
     link = Link(socket.socket(fileno=fd), frame_limit(max_result_bytes))
     link.start()

@@ -1,8 +1,8 @@
 """What a runner and the process of an isolated handler say to each other.
 
-Frames on a socket pair: four bytes of length, then a JSON object whose ``kind`` says what it is. JSON and not pickle,
-so that nothing a handler returns can run code in the runner. To the child: ``start`` once, then ``call`` and
-``cancel``. From the child: ``begun``, ``progress``, and one of ``value``, ``ending`` or ``error`` as the answer.
+Frames on a socket pair: four bytes of length, then a JSON object whose ``kind`` says what it is. JSON and not
+pickle, so that nothing a handler returns can run code in the runner. To the child: ``start`` once, then
+``call`` and ``cancel``. From the child: ``begun``, ``progress``, and then ``value``, ``ending``, ``error``.
 """
 
 import struct
@@ -32,14 +32,14 @@ def pack(message: Message) -> bytes:
 
 
 class Unframer:
-    """Puts frames together from the pieces in which a socket delivers them; never holds more than one limit."""
+    """Puts frames together from the pieces a socket delivers; never holds much more than one limit."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
         self._held = bytearray()
 
     def feed(self, data: bytes) -> list[Message]:
-        """The messages that are complete now. Raises ValueError for what is no frame; the link is useless then."""
+        """The messages that are complete now. ValueError for what is no frame: the link is useless then."""
         self._held += data
         found: list[Message] = []
         start = 0
@@ -60,10 +60,10 @@ class Unframer:
 
 
 def pack_value(value: Any, *, max_result_bytes: int, spent: bool = False) -> bytes:
-    """What a handler returned. A value that cannot be stored is refused here, where it still is what it was."""
+    """What a handler returned. A value that cannot be stored is refused here, where it still is itself."""
     if isinstance(value, Done):
         value = value.value
-    elif isinstance(value, Ending):
+    elif isinstance(value, NotFound | Skip | Snooze | Cancel):
         return pack(_ending(value) | {"spent": spent})
     text = encode(value, what="result", limit_bytes=max_result_bytes)
     return pack({"kind": "value", "value": orjson.Fragment(text.encode()), "spent": spent})

@@ -28,10 +28,10 @@ class NotBegun(Exception):
 
 
 class Child:
-    """Has to be made in the thread of the event loop: Linux ends the child together with the thread that started it.
+    """Has to be made in the thread of the event loop: Linux ends the child with the thread that started it.
 
-    Two things tell that it is over: the end of its socket, which comes behind everything it said, and a thread that
-    waits for the process. Only both together settle a call that is still open.
+    Two things tell that it is over: the end of its socket, which comes behind everything it said, and a
+    thread that waits for the process. Only both together settle a call that is still open.
     """
 
     def __init__(self, start: Message, max_result_bytes: int, gone: Callable[["Child"], None]) -> None:
@@ -157,7 +157,7 @@ class Child:
     def _wait(self) -> None:
         """In a thread, so that no loop and no signal handler of the host program has to cooperate."""
         if hasattr(os, "waitid"):
-            # Leaves the pid taken until the rest of the session has been killed, so that it names nobody else.
+            # Leaves the pid taken until the rest of the session has been killed, so it names nobody else.
             os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         with self._reaping:
             if hasattr(os, "waitid"):

@@ -13,7 +13,7 @@ from tests.crash.embedded.user_process import UserProcess, kill_all, server_proc
 
 
 def _quick_disk() -> Path:
-    """In memory where there is room: a database is more than a thousand files, and every test gets its own."""
+    """In memory where there is room: a database is a thousand files and more, and every test gets its own."""
     memory = Path("/dev/shm")
     has_room = memory.is_dir() and shutil.disk_usage(memory).free > 2 * 1024**3
     return memory if has_room else Path("/tmp")

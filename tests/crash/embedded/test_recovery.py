@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 from penstock.storage import embedded
 from penstock.storage.embedded import processes
+from penstock.storage.embedded.handshake import takes_connections
 from tests.crash.embedded.user_process import (
     UserProcess,
     ask,
@@ -104,12 +104,16 @@ async def test_a_frozen_backend_of_a_killed_server_does_not_block_the_next_start
 
 async def test_a_server_that_recovers_from_the_crash_of_a_backend_is_waited_for(home: Path) -> None:
     server = embedded.acquire(home)
+    await ask(server.url, "CREATE TABLE much_to_recover AS SELECT generate_series(1, 300000) AS number")
     connection = await asyncpg.connect(server.url)
     backend = await connection.fetchval("SELECT pg_backend_pid()")
     kill_all([psutil.Process(backend)])
+    eventually(
+        lambda: not takes_connections(home / "socket", role="penstock", database="penstock"), "recovery"
+    )
 
     newcomer = embedded.acquire(home)
-    assert await ask(newcomer.url, "SELECT 1") == 1
+    assert await ask(newcomer.url, "SELECT count(*) FROM much_to_recover") == 300000
     connection.terminate()
     newcomer.release()
     server.release()
@@ -132,8 +136,9 @@ async def test_without_proc_a_killed_server_comes_back_as_well(
 
 
 @pytest.fixture
-def bystander() -> Iterator[int]:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+def bystander(home: Path) -> Iterator[int]:
+    """Of the same user, or PostgreSQL itself would know that it is not the server."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, user=home.stat().st_uid) as process:
         yield process.pid
         process.kill()
 

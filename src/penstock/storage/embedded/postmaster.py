@@ -126,14 +126,18 @@ def _launch(home: Home, installed: Path) -> bool:
 
 
 def wait_until_ready(home: Home) -> Postmaster:
-    """Needs no lock: several processes may wait for the same start."""
-    deadline = time.monotonic() + READY_TIMEOUT_SECONDS
+    """Needs no lock: several processes may wait for the same start.
+
+    It looks less and less often, because a recovering server logs every connection that it refuses.
+    """
+    began = time.monotonic()
     while (found := find(home)) is None or not _is_ready(found):
         if found is None:
             raise _failure(home, "the server ended while starting")
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - began
+        if waited > READY_TIMEOUT_SECONDS:
             raise _failure(home, f"the server (pid {found.pid}) is not ready after {READY_TIMEOUT_SECONDS} s")
-        time.sleep(processes.POLL_SECONDS)
+        time.sleep(min(0.5, max(processes.POLL_SECONDS, waited / 10)))
     return found
 
 

@@ -3,14 +3,17 @@
 Persist first, then process. See ``README.md`` for the ten-line start.
 """
 
-from penstock.engine.app import Penstock
-from penstock.engine.context import Context
-from penstock.engine.enqueue import EnqueueOptions
-from penstock.engine.handles import Job, JobCounts, Task
-from penstock.engine.retry import RetryPolicy
-from penstock.errors import PenstockError, PermanentError, TaskFailed, ThrottledError, TransientError
-from penstock.lifecycle import JobState, State
-from penstock.model import Cancel, Done, NotFound, Priority, Skip, Snooze
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.engine.app import Penstock
+    from penstock.engine.context import Context
+    from penstock.engine.enqueue import EnqueueOptions
+    from penstock.engine.handles import Job, JobCounts, Task
+    from penstock.engine.retry import RetryPolicy
+    from penstock.errors import PenstockError, PermanentError, TaskFailed, ThrottledError, TransientError
+    from penstock.lifecycle import JobState, State
+    from penstock.model import Cancel, Done, NotFound, Priority, Skip, Snooze
 
 __all__ = [
     "Cancel",
@@ -34,3 +37,41 @@ __all__ = [
     "ThrottledError",
     "TransientError",
 ]
+
+# The public names are imported when they are first used: `penstock --help` needs none of them.
+_HOME = {
+    "Cancel": "penstock.model",
+    "Context": "penstock.engine.context",
+    "Done": "penstock.model",
+    "EnqueueOptions": "penstock.engine.enqueue",
+    "Job": "penstock.engine.handles",
+    "JobCounts": "penstock.engine.handles",
+    "JobState": "penstock.lifecycle",
+    "NotFound": "penstock.model",
+    "Penstock": "penstock.engine.app",
+    "PenstockError": "penstock.errors",
+    "PermanentError": "penstock.errors",
+    "Priority": "penstock.model",
+    "RetryPolicy": "penstock.engine.retry",
+    "Skip": "penstock.model",
+    "Snooze": "penstock.model",
+    "State": "penstock.lifecycle",
+    "Task": "penstock.engine.handles",
+    "TaskFailed": "penstock.errors",
+    "ThrottledError": "penstock.errors",
+    "TransientError": "penstock.errors",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -15,6 +15,7 @@
     ├── TaskFailed                 raised by ``result()`` of a task that ended badly
     ├── DatabaseError
     │   ├── DatabaseUnavailable    no connection
+    │   │   └── DatabaseLoginRefused   user or password are wrong
     │   ├── DatabaseTooOld         PostgreSQL before 15
     │   ├── DatabaseReadOnly       a standby, or a server in recovery
     │   ├── DatabaseFull           no space left
@@ -159,6 +160,14 @@ class DatabaseError(PenstockError):
 class DatabaseUnavailable(DatabaseError):
     def __init__(self, *, what: str, next_step: str) -> None:
         super().__init__(f"The database cannot be reached: {what}. {next_step}")
+
+
+class DatabaseLoginRefused(DatabaseUnavailable):
+    def __init__(self, *, where: str, cause: str) -> None:
+        super().__init__(
+            what=f"the server{where} refused the login ({cause})",
+            next_step="Check the user and password in PENSTOCK_DATABASE_URL.",
+        )
 
 
 class DatabaseTooOld(DatabaseError):

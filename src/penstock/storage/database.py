@@ -13,7 +13,15 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from penstock.config import Settings
-from penstock.errors import DatabaseFull, DatabaseReadOnly, DatabaseTooOld, DatabaseUnavailable, UnknownTask, UsageError
+from penstock.errors import (
+    DatabaseFull,
+    DatabaseLoginRefused,
+    DatabaseReadOnly,
+    DatabaseTooOld,
+    DatabaseUnavailable,
+    UnknownTask,
+    UsageError,
+)
 
 OLDEST_VERSION = 150000
 
@@ -97,10 +105,8 @@ def translated(url: str | None = None) -> Iterator[None]:
     where = f" at {address(url)}" if url else ""
     try:
         yield
-    except asyncpg.InvalidPasswordError as error:
-        raise DatabaseUnavailable(
-            what=f"the server{where} refused the login ({error})", next_step="Check the user and password in PENSTOCK_DATABASE_URL."
-        ) from None
+    except asyncpg.InvalidAuthorizationSpecificationError as error:  # a wrong password is one of these
+        raise DatabaseLoginRefused(where=where, cause=str(error)) from None
     except asyncpg.InvalidCatalogNameError as error:
         raise DatabaseUnavailable(
             what=f"{error}", next_step="Create the database, or correct PENSTOCK_DATABASE_URL."

@@ -1,0 +1,64 @@
+"""What a command works with: settings, output, and an application that is opened when it is first needed."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from penstock.cli.options import Options
+from penstock.cli.output import Output
+
+if TYPE_CHECKING:
+    from penstock.config import Settings
+    from penstock.engine.app import Penstock
+
+
+class Session:
+    """Reading commands need no application module: ``app()`` gives one without tasks on the same database."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.out = Output(json=options.json, quiet=bool(options.quiet))
+        self._app: Penstock | None = None
+
+    @property
+    def settings(self) -> "Settings":
+        return self.options.settings
+
+    @cached_property
+    def app_reference(self) -> str | None:
+        return self.settings.app
+
+    async def app(self, *, declared: bool = False) -> "Penstock":
+        """Open, once per command. ``declared``: the user's own with its tasks, from --app or PENSTOCK_APP."""
+        if self._app is None:
+            self._app = self._declared() if declared else self._plain()
+            await self._app.open()
+        return self._app
+
+    def _plain(self) -> "Penstock":
+        from penstock.engine.app import Penstock
+
+        return Penstock("cli", settings=self.settings)
+
+    def _declared(self) -> "Penstock":
+        from penstock.engine.events import Events
+        from penstock.engine.worker.process import load_app
+        from penstock.errors import UsageError
+
+        if self.app_reference is None:
+            raise UsageError("No application was named. Pass --app module:name, or set PENSTOCK_APP.")
+        app = load_app(self.app_reference)
+        app.use(self.settings, Events())
+        return app
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Any]:
+        """A connection to the migrated database, for the functions of ``penstock.storage``."""
+        async with (await self.app()).connection() as connection:
+            yield connection
+
+    async def close(self) -> None:
+        app, self._app = self._app, None
+        if app is not None:
+            await app.close()

@@ -1,9 +1,10 @@
 """The records that travel between the parts of the engine."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import IntEnum
-from typing import Any
+from typing import Any, cast
 
 from penstock.errors import InvalidSetting
 from penstock.lifecycle import State
@@ -85,59 +86,81 @@ Ending = Done | NotFound | Skip | Snooze | Cancel
 
 
 class Claimed:
-    """A leased task on its way through a runner. Mutable only in the slot its pool gives it."""
+    """A leased task on its way through a runner.
 
-    __slots__ = (
-        "attempt",
-        "crashes",
-        "idempotency_key",
-        "input",
-        "job_id",
-        "lane",
-        "lease",
-        "max_attempts",
-        "options",
-        "previous",
-        "run",
-        "run_at",
-        "stage",
-        "task_id",
-        "trace",
-    )
+    Made for every task, so it copies only what the hot path reads and leaves the rest in the row it came in:
+    task_id, lease, stage, lane, attempt, max_attempts, crashes, run, run_at, input, job_id, options,
+    idempotency_key, trace.
+    """
 
-    def __init__(
-        self,
-        task_id: int,
-        lease: int,
-        stage: int,
-        lane: int,
-        attempt: int,
-        max_attempts: int,
-        crashes: int,
-        run: int,
-        run_at: datetime,
-        input: str,
-        job_id: int | None,
-        options: str | None,
-        idempotency_key: str | None,
-        trace: str | None,
-    ) -> None:
-        self.task_id = task_id
-        self.lease = lease
-        self.stage = stage
-        self.lane = lane
-        self.attempt = attempt
-        self.max_attempts = max_attempts
-        self.crashes = crashes
-        self.run = run
-        self.run_at = run_at
-        self.input = input
-        self.job_id = job_id
-        self.options = options
-        self.idempotency_key = idempotency_key
-        self.trace = trace
+    __slots__ = ("_row", "input", "lane", "lease", "options", "previous", "stage", "task_id")
+
+    def __init__(self, row: Sequence[Any]) -> None:
+        self._row = row
+        self.task_id: int = row[0]
+        self.lease: int = row[1]
+        self.stage: int = row[2]
+        self.lane: int = row[3]
+        self.input: str = row[9]
+        self.options: str | None = row[11]
         # Result of the stage before, as JSON; filled in after the claim for later stages.
         self.previous: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        task_id: int,
+        lease: int,
+        stage: int = 0,
+        lane: int = 0,
+        attempt: int = 0,
+        max_attempts: int = 3,
+        crashes: int = 0,
+        run: int = 1,
+        run_at: datetime = datetime.min,
+        input: str = "{}",
+        job_id: int | None = None,
+        options: str | None = None,
+        idempotency_key: str | None = None,
+        trace: str | None = None,
+    ) -> "Claimed":
+        """By name, where no row is at hand: in a child process, in tests."""
+        row = (task_id, lease, stage, lane, attempt, max_attempts, crashes, run, run_at, input, job_id, options)
+        return cls((*row, idempotency_key, trace))
+
+    @property
+    def attempt(self) -> int:
+        """Attempts burned before this run."""
+        return cast(int, self._row[4])
+
+    @property
+    def max_attempts(self) -> int:
+        return cast(int, self._row[5])
+
+    @property
+    def crashes(self) -> int:
+        return cast(int, self._row[6])
+
+    @property
+    def run(self) -> int:
+        return cast(int, self._row[7])
+
+    @property
+    def run_at(self) -> datetime:
+        return cast(datetime, self._row[8])
+
+    @property
+    def job_id(self) -> int | None:
+        return cast(int | None, self._row[10])
+
+    @property
+    def idempotency_key(self) -> str | None:
+        return cast(str | None, self._row[12])
+
+    @property
+    def trace(self) -> str | None:
+        return cast(str | None, self._row[13])
 
 
 class Finish:

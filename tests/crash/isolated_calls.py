@@ -35,7 +35,7 @@ def definition_of(pipeline: str, stage: str | None = None) -> StageDefinition:
 
 
 def claimed_of(values: str = "{}", *, attempt: int = 0) -> Claimed:
-    return Claimed(
+    return Claimed.of(
         task_id=41,
         lease=1_000_007,
         stage=1,

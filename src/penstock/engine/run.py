@@ -60,10 +60,15 @@ class LiveStage:
     definition: StageDefinition
     next_stage: int | None
     first: bool
-    call: Callable[[Context, dict[str, Any]], Awaitable[Any]]
+    call: Callable[[Any, dict[str, Any]], Awaitable[Any]]
     pool: int
     timeout_seconds: float
     max_result_bytes: int
+
+    @property
+    def needs_context(self) -> bool:
+        """A handler that does not ask for ``ctx`` does not pay for one."""
+        return self.definition.arguments.takes_context or self.definition.execution == "process"
 
     @property
     def label(self) -> str:
@@ -82,25 +87,25 @@ def arguments_of(claimed: Claimed, arguments: Arguments) -> dict[str, Any]:
     return stored if arguments.plain else arguments.revive(stored)
 
 
-async def run(claimed: Claimed, stage: LiveStage, context: Context) -> Settlement | None:
+async def run(claimed: Claimed, stage: LiveStage, context: Context | None) -> Settlement | None:
     """One run, from stored input to settlement. None: the handler settled itself in ``ctx.transaction()``."""
     try:
+        arguments = stage.definition.arguments
         if stage.first:
-            values = arguments_of(claimed, stage.definition.arguments)
+            values = arguments_of(claimed, arguments)
         else:
-            context.previous = decode(claimed.previous)
-            values = {stage.definition.arguments.first_name: context.previous}
+            values = {} if arguments.first_name is None else {arguments.first_name: decode(claimed.previous)}
         value = await stage.call(context, values)
     except StaleLease:
         return None
     except Exception as error:
-        return None if context.ended else decide_error(claimed, stage, error)
-    return None if context.ended else decide_value(claimed, stage, value)
+        return None if context is not None and context.ended else decide_error(claimed, stage, error)
+    return None if context is not None and context.ended else decide_value(claimed, stage, value)
 
 
 def decide_value(claimed: Claimed, stage: LiveStage, value: Any) -> Settlement:
     """What a returned value means."""
-    if isinstance(value, Ending):
+    if value is not None and isinstance(value, Ending):
         match value:
             case Done():
                 value = value.value
@@ -197,7 +202,7 @@ def _reason(reason: str) -> str | None:
     return encode({"message": reason}, what="reason", limit_bytes=_MAX_ERROR_BYTES) if reason else None
 
 
-def caller(definition: StageDefinition, surroundings: "Executors") -> Callable[[Context, dict[str, Any]], Awaitable[Any]]:
+def caller(definition: StageDefinition, surroundings: "Executors") -> Callable[[Any, dict[str, Any]], Awaitable[Any]]:
     """How the handler is called: on the loop, in a thread, or in a process of its own."""
     function, takes_context = definition.function, definition.arguments.takes_context
     if definition.execution == "async":

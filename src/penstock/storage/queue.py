@@ -6,6 +6,7 @@ from typing import Any
 
 import asyncpg
 
+from penstock.lifecycle import State
 from penstock.model import Advance, Claimed, Finish, Release
 from penstock.storage.queries import load
 
@@ -40,11 +41,11 @@ async def claim(connection: Connection, wanted: Sequence[Wanted], limit: int, wo
         limit,
         worker,
     )
-    return [Claimed(*row) for row in rows]
+    return [Claimed(row) for row in rows]
 
 
 async def claim_by_id(connection: Connection, task_ids: Sequence[int], worker: int) -> list[Claimed]:
-    return [Claimed(*row) for row in await connection.fetch(_sql.claim_by_id, task_ids, worker)]
+    return [Claimed(row) for row in await connection.fetch(_sql.claim_by_id, task_ids, worker)]
 
 
 async def lock_limited_stages(connection: Connection, stages: Sequence[int]) -> dict[int, int]:
@@ -63,14 +64,18 @@ async def count_leased(connection: Connection, stages: Sequence[int]) -> dict[tu
 
 
 async def finish(connection: Connection, worker: int, ended: Sequence[Finish]) -> int:
-    """Returns how many leases were current; fewer than given means that some are stale."""
+    """Returns how many leases were current; fewer than given means that some are stale.
+
+    A column that is the same for all (every task DONE, no error) is left out; the statement fills it in. Encoding an
+    array is what a settle costs the client.
+    """
     count: int = await connection.fetchval(
         _sql.finish,
         [e.task_id for e in ended],
         [e.lease for e in ended],
-        [e.status for e in ended],
-        [e.result for e in ended],
-        [e.error for e in ended],
+        None if all(e.status is State.DONE for e in ended) else [e.status for e in ended],
+        None if all(e.result is None for e in ended) else [e.result for e in ended],
+        None if all(e.error is None for e in ended) else [e.error for e in ended],
         worker,
     )
     return count

@@ -7,16 +7,15 @@ only suspect.
 
 from collections.abc import Mapping
 
-from penstock.engine.worker.inbox import Held, Inbox
+from penstock.engine.worker.inbox import Inbox
 from penstock.engine.worker.pool import Pool, Processor
 from penstock.model import Claimed
 
 
 class Coordinator:
-    def __init__(self, *, inboxes: Mapping[int, Inbox], held: Held, assignments_per_cycle: int | None = None) -> None:
+    def __init__(self, *, inboxes: Mapping[int, Inbox], assignments_per_cycle: int | None = None) -> None:
         """``inboxes`` by stage id, in the order the stages are served. ``assignments_per_cycle`` None: no throttle."""
         self._inboxes = inboxes
-        self._held = held
         self._per_cycle = assignments_per_cycle
         self._allowance = {stage: 0 for stage in inboxes}
         self._pools: dict[int, Pool] = {}
@@ -61,7 +60,8 @@ class Coordinator:
         if claimed.crashes:
             self._suspect = (pool, claimed)
             return self._start_suspect(pool)
-        return self._started(claimed)
+        self.running += 1
+        return claimed
 
     def ended(self) -> None:
         self.running -= 1
@@ -83,10 +83,6 @@ class Coordinator:
             return None
         self._suspect = None
         self._alone = True
-        return self._started(claimed)
-
-    def _started(self, claimed: Claimed) -> Claimed:
-        self._held.started(claimed.task_id)
         self.running += 1
         return claimed
 

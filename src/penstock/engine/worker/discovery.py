@@ -14,7 +14,7 @@ from penstock.engine.control.claim_size import Decision, claim_size
 from penstock.engine.control.polling import pause_seconds
 from penstock.engine.events import Events
 from penstock.engine.run import LiveStage
-from penstock.engine.worker.inbox import Inbox
+from penstock.engine.worker.inbox import Inbox, Refusal
 from penstock.engine.worker.pool import Pool
 from penstock.model import Claimed
 from penstock.storage import checkpoints
@@ -35,7 +35,7 @@ class Discovery:
         pools: Mapping[int, Pool],
         pace: Mapping[int, "Pace"],
         arrived: Callable[[], int],
-        refused: Callable[[Claimed], None],
+        refused: Callable[[Claimed, Refusal], None],
         events: Events,
     ) -> None:
         self._claimer = claimer
@@ -53,6 +53,8 @@ class Discovery:
         self._paced = settings.profile == "paced"
         self.polled_at = time.monotonic()
         self.decisions: dict[int, Decision] = {}
+        # An inbox that falls to this level is worth a claim, while its processors still have something to do.
+        self.low_water = dict.fromkeys(stages, settings.claim_min)
 
     @property
     def limited(self) -> bool:
@@ -98,14 +100,15 @@ class Discovery:
         return len(claimed)
 
     def _take_in(self, claimed: list[Claimed]) -> None:
-        priorities = self._claimer.priorities
-        by_stage: dict[int, list[int]] = {}
+        by_stage: dict[int, list[Claimed]] = {}
         for one in claimed:
-            if self._inboxes[one.stage].offer(one, priorities.get(one.lane, 0)) is not None:
-                self._refused(one)
-            by_stage.setdefault(one.stage, []).append(one.task_id)
-        for stage, task_ids in by_stage.items():
-            self._events.emit("tasks.claimed", stage=stage, count=len(task_ids), tasks=task_ids)
+            by_stage.setdefault(one.stage, []).append(one)
+        for stage, arrived in by_stage.items():
+            for one, why in self._inboxes[stage].offer(arrived, self._claimer.priorities):
+                self._refused(one, why)
+            self._events.emit(
+                "tasks.claimed", stage=stage, count=len(arrived), tasks=[one.task_id for one in arrived]
+            )
         self._arrived()
 
     async def _with_previous(self, claimed: list[Claimed]) -> None:
@@ -143,6 +146,7 @@ class Discovery:
             most=min(self._settings.claim_max, self._settings.inbox_size),
         )
         self.decisions[stage] = decision
+        self.low_water[stage] = decision.value // 2
         return decision.value
 
     def _has_room(self) -> bool:

@@ -5,6 +5,7 @@ is full. The database guards the same thing; this guard makes a fault visible in
 """
 
 from collections import deque
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from penstock.model import Claimed
@@ -20,39 +21,21 @@ class Refusal(StrEnum):
 class Held:
     """Every task this runner holds a lease on, until it is settled."""
 
-    __slots__ = ("_running", "_stages")
+    __slots__ = ("stages",)
 
     def __init__(self) -> None:
-        self._stages: dict[int, int] = {}
-        self._running: set[int] = set()
+        self.stages: dict[int, int] = {}
 
     def __contains__(self, task_id: int) -> bool:
-        return task_id in self._stages
+        return task_id in self.stages
 
     def __len__(self) -> int:
-        return len(self._stages)
+        return len(self.stages)
 
-    def refuse(self, claimed: Claimed) -> Refusal | None:
-        stage = self._stages.get(claimed.task_id)
-        if stage is None:
-            return None
-        if claimed.task_id in self._running:
-            return Refusal.RUNNING
-        return Refusal.QUEUED if stage == claimed.stage else Refusal.OTHER_STAGE
-
-    def hold(self, claimed: Claimed) -> None:
-        self._stages[claimed.task_id] = claimed.stage
-
-    def started(self, task_id: int) -> None:
-        self._running.add(task_id)
-
-    def let_go(self, task_id: int) -> None:
-        self._stages.pop(task_id, None)
-        self._running.discard(task_id)
-
-    @property
-    def task_ids(self) -> list[int]:
-        return list(self._stages)
+    def let_go(self, task_ids: Iterable[int]) -> None:
+        pop = self.stages.pop
+        for task_id in task_ids:
+            pop(task_id, None)
 
 
 class Inbox:
@@ -69,20 +52,33 @@ class Inbox:
     def __len__(self) -> int:
         return self._count
 
-    def offer(self, claimed: Claimed, priority: int = 0) -> Refusal | None:
-        """Take the task in, or say why not."""
-        if (refusal := self._held.refuse(claimed)) is not None:
-            return refusal
-        if self._count >= self.size:
-            return Refusal.FULL
-        self._held.hold(claimed)
-        lane = self._lanes.get(claimed.lane)
-        if lane is None:
-            lane = self._lanes[claimed.lane] = deque()
-            self._waiting.setdefault(priority, deque()).append((claimed.lane, lane))
-        lane.append(claimed)
-        self._count += 1
-        return None
+    def offer(self, arrived: Iterable[Claimed], priorities: Mapping[int, int]) -> list[tuple[Claimed, Refusal]]:
+        """Take the tasks in, and say which were refused and why. ``priorities`` by lane; 0 where one is missing."""
+        refused: list[tuple[Claimed, Refusal]] = []
+        stages, lanes, count = self._held.stages, self._lanes, self._count
+        for claimed in arrived:
+            task_id = claimed.task_id
+            if task_id in stages:
+                refused.append((claimed, self._why_refused(claimed)))
+                continue
+            if count >= self.size:
+                refused.append((claimed, Refusal.FULL))
+                continue
+            stages[task_id] = claimed.stage
+            lane = lanes.get(claimed.lane)
+            if lane is None:
+                lane = lanes[claimed.lane] = deque()
+                self._waiting.setdefault(priorities.get(claimed.lane, 0), deque()).append((claimed.lane, lane))
+            lane.append(claimed)
+            count += 1
+        self._count = count
+        return refused
+
+    def _why_refused(self, claimed: Claimed) -> Refusal:
+        if self._held.stages[claimed.task_id] != claimed.stage:
+            return Refusal.OTHER_STAGE
+        waiting = any(one.task_id == claimed.task_id for lane in self._lanes.values() for one in lane)
+        return Refusal.QUEUED if waiting else Refusal.RUNNING
 
     def take(self) -> Claimed | None:
         if not self._count:

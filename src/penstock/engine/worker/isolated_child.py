@@ -14,7 +14,6 @@ import socket
 import sys
 import threading
 from contextlib import suppress
-from datetime import UTC, datetime
 from queue import SimpleQueue
 from typing import NoReturn
 
@@ -179,8 +178,7 @@ class Calls:
         return pack_value(value, max_result_bytes=self._max_result_bytes)
 
     def _context(self, call: Message) -> Context:
-        now = datetime.now(UTC)
-        claimed = Claimed(stage=0, lane=0, crashes=0, run_at=now, input="", options=None, **call["claimed"])
+        claimed = Claimed.of(**call["claimed"])
         return IsolatedContext(claimed, self._away)
 
     def _definition(self, call: Message) -> StageDefinition:

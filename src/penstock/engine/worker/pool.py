@@ -18,7 +18,7 @@ from penstock.errors import TransientError
 from penstock.model import Claimed, Release, Settlement
 
 # After this long without a pause a processor lets the loop do its other work.
-_TURN_SECONDS = 0.005
+_TURN_NS = 5_000_000
 
 
 class ProcessorState(StrEnum):
@@ -28,32 +28,26 @@ class ProcessorState(StrEnum):
 
 
 class Processor:
-    __slots__ = (
-        "claimed",
-        "context",
-        "deadline",
-        "interruption",
-        "name",
-        "number",
-        "slot",
-        "started",
-        "state",
-        "task",
-        "wake",
-    )
+    """Busy while it holds a task; in error while that task was asked to stop and has not."""
 
-    def __init__(self, name: str, number: int, slot: int) -> None:
+    __slots__ = ("claimed", "context", "deadline", "interruption", "name", "slot", "started", "task", "wake")
+
+    def __init__(self, name: str, slot: int) -> None:
         self.name = name
-        self.number = number
         self.slot = slot
-        self.state = ProcessorState.IDLE
         self.claimed: Claimed | None = None
         self.context: Context | None = None
-        self.started = 0.0
-        self.deadline = 0.0
+        self.started = 0
+        self.deadline = 0
         self.interruption: Exception | None = None
         self.task: asyncio.Task[None] | None = None
         self.wake = asyncio.Event()
+
+    @property
+    def state(self) -> ProcessorState:
+        if self.claimed is None:
+            return ProcessorState.IDLE
+        return ProcessorState.BUSY if self.interruption is None else ProcessorState.ERROR
 
 
 class Pool:
@@ -67,7 +61,7 @@ class Pool:
         slots: Slots,
         surroundings: Surroundings,
         next_for: Callable[["Pool", Processor], Claimed | None],
-        ended: Callable[["Pool", Processor, Claimed, Settlement | None, float], None],
+        ended: Callable[[Claimed, Settlement | None, float], None],
     ) -> None:
         self.stage = stage
         self._slots = slots
@@ -75,8 +69,10 @@ class Pool:
         self._next_for = next_for
         self._ended = ended
         self._stopping = False
+        self._needs_context = stage.needs_context
+        self._timeout_ns = int(stage.timeout_seconds * 1e9)
         self.processors = [
-            Processor(f"{stage.definition.name}-processor-{number}", number, first_slot + number - 1)
+            Processor(f"{stage.definition.name}-processor-{number}", first_slot + number - 1)
             for number in range(1, stage.pool + 1)
         ]
         self._idle: list[Processor] = []
@@ -127,46 +123,39 @@ class Pool:
         processor.interruption = why
         if processor.context is not None:
             processor.context.cancelled = True
-        if self.stage.definition.execution == "thread":
-            processor.state = ProcessorState.ERROR
-        elif processor.task is not None:
+        if self.stage.definition.execution != "thread" and processor.task is not None:
             processor.task.cancel()
-
-    def reset(self, processor: Processor) -> None:
-        """A processor in error is usable again once its handler has ended."""
-        if processor.claimed is None and processor.state is ProcessorState.ERROR:
-            processor.state = ProcessorState.IDLE
 
     async def _process(self, processor: Processor) -> None:
         before = contextvars.copy_context()
-        turn_ends = time.monotonic() + _TURN_SECONDS
+        turn_ends = time.monotonic_ns() + _TURN_NS
         while not self._stopping:
             claimed = self._next_for(self, processor)
             if claimed is None:
                 self._idle.append(processor)
                 processor.wake.clear()
                 await processor.wake.wait()
-                turn_ends = time.monotonic() + _TURN_SECONDS
+                turn_ends = time.monotonic_ns() + _TURN_NS
                 continue
-            await self._run(processor, claimed)
+            ended = await self._run(processor, claimed)
             if contextvars.copy_context() != before:
                 self._spawn(processor)
                 return
-            if time.monotonic() > turn_ends:
+            if ended > turn_ends:
                 await asyncio.sleep(0)
-                turn_ends = time.monotonic() + _TURN_SECONDS
+                turn_ends = time.monotonic_ns() + _TURN_NS
 
-    async def _run(self, processor: Processor, claimed: Claimed) -> None:
+    async def _run(self, processor: Processor, claimed: Claimed) -> int:
+        """Run one task and report its end; returns when that was."""
         stage = self.stage
-        started = time.monotonic()
-        timeout = stage.timeout_seconds if claimed.options is None else _timeout_of(claimed, stage)
-        context = Context(claimed, self._surroundings)
-        processor.claimed = claimed
+        started = time.monotonic_ns()
+        deadline = started + (self._timeout_ns if claimed.options is None else _timeout_ns(claimed, stage))
+        context = Context(claimed, self._surroundings) if self._needs_context else None
         processor.context = context
         processor.started = started
-        processor.deadline = started + timeout
-        processor.state = ProcessorState.BUSY
-        self._slots.start(processor.slot, claimed.task_id, claimed.lease, int((started + timeout) * 1e9))
+        processor.deadline = deadline
+        processor.claimed = claimed
+        self._slots.start(processor.slot, claimed.task_id, claimed.lease, started, deadline)
         try:
             settlement = await run(claimed, stage, context)
             if processor.interruption is not None:
@@ -174,9 +163,10 @@ class Pool:
         except asyncio.CancelledError:
             settlement = self._cancelled(processor, claimed)
         self._slots.clear(processor.slot)
-        processor.claimed = processor.context = processor.interruption = None
-        processor.state = ProcessorState.IDLE
-        self._ended(self, processor, claimed, settlement, time.monotonic() - started)
+        processor.claimed = processor.interruption = None
+        ended = time.monotonic_ns()
+        self._ended(claimed, settlement, (ended - started) / 1e9)
+        return ended
 
     def _cancelled(self, processor: Processor, claimed: Claimed) -> Settlement:
         """The handler was interrupted where it waited; what that means depends on who asked for it."""
@@ -201,5 +191,5 @@ class Pool:
         return decide_error(claimed, self.stage, processor.interruption)
 
 
-def _timeout_of(claimed: Claimed, stage: LiveStage) -> float:
-    return float((decode(claimed.options) or {}).get("timeout_seconds") or stage.timeout_seconds)
+def _timeout_ns(claimed: Claimed, stage: LiveStage) -> int:
+    return int(float((decode(claimed.options) or {}).get("timeout_seconds") or stage.timeout_seconds) * 1e9)

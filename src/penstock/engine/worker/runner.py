@@ -19,10 +19,10 @@ from penstock.engine.run import DeadlinePassed, HandBack, LiveStage, StopAsked, 
 from penstock.engine.settle import Settler
 from penstock.engine.worker.coordinator import Coordinator
 from penstock.engine.worker.discovery import Discovery, Pace
-from penstock.engine.worker.inbox import Held, Inbox
+from penstock.engine.worker.inbox import Held, Inbox, Refusal
 from penstock.engine.worker.isolated import Children
 from penstock.engine.worker.listener import Listener
-from penstock.engine.worker.pool import Pool, Processor
+from penstock.engine.worker.pool import Pool
 from penstock.engine.worker.slots import Slots
 from penstock.failpoints import Failpoints
 from penstock.model import Advance, Claimed, Finish, Release, Settlement
@@ -46,14 +46,12 @@ class Runner:
         events: Events,
         failpoints: Failpoints,
         app_reference: str | None = None,
-        lost: Callable[[], bool] = lambda: False,
     ) -> None:
         self._settings = settings
         self._url = url
         self.worker = worker
         self._events = events
         self._failpoints = failpoints
-        self._lost = lost
         self.stages = {stage.id: stage for stage in stages}
         self._slots = slots
         self._held = Held()
@@ -62,7 +60,6 @@ class Runner:
         paced = settings.profile == "paced"
         self._coordinator = Coordinator(
             inboxes=self._inboxes,
-            held=self._held,
             assignments_per_cycle=settings.assignments_per_cycle if paced else None,
         )
         self._claim_link = Link(settings, url, purpose="claim")
@@ -98,7 +95,7 @@ class Runner:
         self._pool = await database.pool(self._settings, self._url, purpose="handlers", size=20)
         self._limiters = Limiters(self._pool, self._events)
         for stage in self.stages.values():
-            stage.call = caller(stage.definition, self)
+            stage.call = self._limiters.heeding(caller(stage.definition, self))
         threads = sum(stage.pool for stage in self.stages.values() if stage.definition.execution == "thread")
         self._threads = ThreadPoolExecutor(max_workers=max(threads, 1), thread_name_prefix="penstock-handler")
         for pool in self._pools.values():
@@ -214,21 +211,19 @@ class Runner:
                     Release(task_id=claimed.task_id, lease=claimed.lease, stage=claimed.stage, cause="hand back")
                 )
 
-    def _ended(
-        self, pool: Pool, processor: Processor, claimed: Claimed, settlement: Settlement | None, took_seconds: float
-    ) -> None:
+    def _ended(self, claimed: Claimed, settlement: Settlement | None, took_seconds: float) -> None:
         self._failpoints.hit("after_run")
         self._coordinator.ended()
         self._pace[claimed.stage].add(took_seconds)
         if self._progress:
             self._progress.pop(claimed.task_id, None)
         if settlement is None:
-            self._held.let_go(claimed.task_id)
+            self._held.let_go((claimed.task_id,))
         else:
             if type(settlement) is not Finish or settlement.error is not None:
                 self._note(claimed, settlement)
             self._settler.add(settlement)
-        if len(self._inboxes[claimed.stage]) <= self._settings.claim_min:
+        if len(self._inboxes[claimed.stage]) <= self._discovery.low_water[claimed.stage]:
             self._discovery.room_freed()
 
     def _note(self, claimed: Claimed, settlement: Settlement) -> None:
@@ -244,17 +239,12 @@ class Runner:
             )
 
     def _let_go(self, task_ids: Sequence[int]) -> None:
-        for task_id in task_ids:
-            self._held.let_go(task_id)
-        if self._discovery_limited:
+        self._held.let_go(task_ids)
+        if self._discovery.limited:
             self._discovery.room_freed()
 
-    @property
-    def _discovery_limited(self) -> bool:
-        return self._discovery.limited
-
-    def _refused(self, claimed: Claimed) -> None:
-        if claimed.task_id in self._held:
+    def _refused(self, claimed: Claimed, why: Refusal) -> None:
+        if why is not Refusal.FULL:
             return  # a doubled claim: the lease we hold is older and will settle as stale, the newer one is rescued
         self._settler.add(Release(task_id=claimed.task_id, lease=claimed.lease, stage=claimed.stage, cause=None))
 
@@ -263,11 +253,11 @@ class Runner:
     async def _watch_deadlines(self) -> None:
         while True:
             await asyncio.sleep(_DEADLINE_TICK_SECONDS)
-            now = time.monotonic()
+            now = time.monotonic_ns()
             for pool in self._pools.values():
                 for processor in pool.busy:
                     if now > processor.deadline and processor.interruption is None:
-                        pool.interrupt(processor, DeadlinePassed(processor.deadline - processor.started))
+                        pool.interrupt(processor, DeadlinePassed((processor.deadline - processor.started) / 1e9))
 
     async def _paced_cycles(self) -> None:
         while True:

@@ -1,7 +1,7 @@
 """Which task each processor is running, in memory that outlives the runner.
 
 The runner writes a slot when a handler starts and clears it when it ends; the supervisor reads the table to see
-deadlines, and after a crash to name the tasks that were running. A write is two stores into a mapped file: no
+deadlines, and after a crash to name the tasks that were running. A write is one store into a mapped file: no
 system call, no lock.
 """
 
@@ -9,13 +9,11 @@ import mmap
 import os
 import struct
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 _SLOT = struct.Struct("<qqqq")  # task, lease, started, deadline (monotonic nanoseconds; 0: none)
 _TASK = struct.Struct("<q")
-_REST = struct.Struct("<qqq")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +44,8 @@ class Slots:
         os.close(handle)
         return cls(Path(name), count)
 
-    def start(self, slot: int, task_id: int, lease: int, deadline_ns: int) -> None:
-        """The task id is written last: a slot counts only once it is complete."""
-        at = slot * _SLOT.size
-        _REST.pack_into(self._memory, at + 8, lease, time.monotonic_ns(), deadline_ns)
-        _TASK.pack_into(self._memory, at, task_id)
+    def start(self, slot: int, task_id: int, lease: int, started_ns: int, deadline_ns: int) -> None:
+        _SLOT.pack_into(self._memory, slot * _SLOT.size, task_id, lease, started_ns, deadline_ns)
 
     def clear(self, slot: int) -> None:
         _TASK.pack_into(self._memory, slot * _SLOT.size, 0)

@@ -80,7 +80,8 @@ with ended as (
     where q.task_id = e.task_id
       and q.lease is not distinct from e.lease
       and q.worker is not distinct from $6
-    returning q.task_id, q.lane, q.stage, q.lease, q.run, q.attempt, e.status, e.result, e.error
+    -- An array that was left out reads as nulls: no status means DONE.
+    returning q.task_id, q.lane, q.stage, q.lease, q.run, q.attempt, coalesce(e.status, 2) as status, e.result, e.error
 ), stored as (
     insert into penstock.outcomes (task_id, job_id, lane, lease, worker, stage, status, attempts, run, result, error)
     select e.task_id, l.job_id, e.lane, e.lease, $6, e.stage, e.status, e.attempt + 1, e.run, e.result::jsonb, e.error::jsonb

@@ -1,15 +1,15 @@
 """When a cron expression fires, across the days on which clocks are changed. Pure.
 
-cronsim reads the expression and walks the calendar *without* a time zone; the zone is applied here. Its own zone
-handling loses times where clocks move by half an hour (Lord Howe: `45 * * * *` skips an hour) and may answer with
-a time before the one it was asked about (asked in the repeated hour of autumn), which a stored position cannot bear.
+cronsim reads the expression and walks the calendar *without* a time zone; the zone is applied here. Its own
+zone handling loses times where clocks move by half an hour (Lord Howe: `45 * * * *` skips an hour), and asked
+in the repeated hour of autumn it may answer with a time that is past, which a stored position cannot bear.
 
 The rules are those of Debian's cron:
 
-- A **wall-clock** job (neither the minute nor the hour starts with ``*``) fires once a day it names. A time that the
-  clocks jump over fires at the end of the jump; a time that comes twice fires the first time.
-- A **running** job (``*`` or ``*/n`` in minute or hour) fires whenever the clock on the wall shows its time: an hourly
-  job fires every real hour.
+- A **fixed** job (neither the minute nor the hour starts with ``*``) fires once for each time it names. A
+  time that the clocks jump over fires at the end of the jump; a time that comes twice fires the first time.
+- A **running** job (``*`` or ``*/n`` in minute or hour) fires whenever the clock on the wall shows its time:
+  an hourly job fires every real hour.
 """
 
 import re
@@ -92,10 +92,10 @@ def after_wall_clock(cron: str, zone: tzinfo, after: datetime) -> Iterator[datet
     minute, hour = expression.split()[:2]
     if minute.startswith("*") or hour.startswith("*"):
         return _running(expression, zone, after.astimezone(UTC))
-    return _once_a_day(expression, zone, after.astimezone(UTC))
+    return _fixed(expression, zone, after.astimezone(UTC))
 
 
-def _once_a_day(expression: str, zone: tzinfo, after: datetime) -> Iterator[datetime]:
+def _fixed(expression: str, zone: tzinfo, after: datetime) -> Iterator[datetime]:
     last = after
     for wall in CronSim(expression, _wall(zone, after)):
         # Several times inside one jump all come at its end: that is one fire.
@@ -105,7 +105,7 @@ def _once_a_day(expression: str, zone: tzinfo, after: datetime) -> Iterator[date
 
 
 def _running(expression: str, zone: tzinfo, after: datetime) -> Iterator[datetime]:
-    """Between two changes of the clocks the wall is UTC plus a constant; each such stretch is walked by itself."""
+    """Between two changes of the clocks the wall is UTC plus a constant: each stretch is walked alone."""
     position = after
     wall = _wall(zone, after)
     while True:

@@ -28,9 +28,9 @@ _OPTIONS = ("priority", "lane", "owner", "unique_key", "max_attempts", "timeout"
 class ScheduleDefinition:
     """A task to enqueue at the times of ``cron`` on the clocks of ``timezone``.
 
-    ``missed`` says what happens to times at which no worker was there: ``one`` fires once for the newest of them,
-    ``all`` fires each, ``skip`` none. ``options`` are those of an enqueue: priority, lane, owner, unique_key,
-    max_attempts, timeout.
+    ``missed`` says what happens to times at which no worker was there: ``one`` fires once for the newest of
+    them, ``all`` fires each, ``skip`` none. ``options`` are those of an enqueue: priority, lane, owner,
+    unique_key, max_attempts, timeout.
     """
 
     name: str
@@ -124,8 +124,8 @@ def plan(
 ) -> Plan:
     """Decide about a schedule whose stored next time ``due_at`` has come.
 
-    ``due_at`` counts as a fire time even if the cron would not give it any more (the zone got new rules since it
-    was stored): better an hour off once than a day missed.
+    ``due_at`` counts as a fire time even if the cron would not give it any more (the zone got new rules since
+    it was stored): better an hour off once than a day missed.
     """
     if definition.missed == "all":
         times = (due_at, *fires_between(definition, due_at, now, limit - 1))
@@ -172,7 +172,7 @@ def _missed_problem(missed: str) -> str | None:
     return None if missed in known else f"missed = {missed!r} is no policy; use {', '.join(known)}"
 
 
-def _input_problem(given: Mapping[str, Any]) -> str | None:
+def _input_problem(given: object) -> str | None:
     if not isinstance(given, Mapping):
         return f"input is {type(given).__name__}; give an object of arguments"
     try:

@@ -28,15 +28,16 @@ class ScheduleView:
     upcoming: tuple[datetime, ...]
 
 
-def definition_of(schedule: Schedule) -> ScheduleDefinition:
-    """Checked again: the row may have been written by hand, or on a machine that knows other time zones."""
+def times_of(schedule: Schedule) -> ScheduleDefinition:
+    """When it fires, without what it enqueues: a bad input must not keep anybody from knowing the times.
+
+    Checked again: the row may have been written by hand, or on a machine that knows other time zones.
+    """
     return ScheduleDefinition(
         name=schedule.name,
         cron=schedule.cron,
         timezone=schedule.timezone,
         pipeline=schedule.pipeline,
-        input=schedule.input,
-        options=schedule.options,
         missed=cast(Missed, schedule.missed),
     )
 
@@ -44,8 +45,8 @@ def definition_of(schedule: Schedule) -> ScheduleDefinition:
 async def declare(
     connection: Connection, definitions: Iterable[ScheduleDefinition], *, source: str = "app"
 ) -> dict[str, int]:
-    """Store what the code of ``source`` declares. What it declared earlier and does not any more keeps firing, and is
-    marked: a worker that starts with half of the modules imported must not stop anybody's nightly run."""
+    """Store what the code of ``source`` declares. What it declared earlier and does not any more keeps firing
+    and is marked: a worker started with half of the modules imported must not stop anybody's nightly run."""
     wanted = list(definitions)
     twice = [name for name, count in Counter(one.name for one in wanted).items() if count > 1]
     if twice:
@@ -99,7 +100,7 @@ async def resume(connection: Connection, name: str) -> ScheduleView:
     """Goes on with the next time from now: what passed during the pause was not wanted."""
     paused = (await show(connection, name)).schedule
     with translated():
-        await schedules.resume(connection, name, next_fire(definition_of(paused), paused.read_at))
+        await schedules.resume(connection, name, next_fire(times_of(paused), paused.read_at))
     return await show(connection, name)
 
 
@@ -130,7 +131,7 @@ def _view(schedule: Schedule) -> ScheduleView:
     upcoming: tuple[datetime, ...] = ()
     if schedule.paused_at is None and schedule.next_fire_at is not None:
         try:
-            later = fires_after(definition_of(schedule), schedule.next_fire_at)
+            later = fires_after(times_of(schedule), schedule.next_fire_at)
             upcoming = (schedule.next_fire_at, *islice(later, UPCOMING - 1))
         except InvalidDefinition:
             upcoming = ()

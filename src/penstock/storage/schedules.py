@@ -1,6 +1,6 @@
 """Schedules: what is due, and its one fire per time. One function per query of ``sql/schedules.sql``.
 
-Nothing here knows what a cron expression means: next times are calculated by ``engine/schedule.py`` and handed in.
+Nothing here knows what a cron expression means: ``engine/schedule.py`` calculates the next times.
 """
 
 from collections.abc import Sequence
@@ -87,9 +87,7 @@ async def advance(
     return await connection.fetchval(_sql.advance, name, expected, next_fire_at, fired_at) is not None
 
 
-async def fire(
-    connection: Connection, name: str, times: Sequence[datetime], keys: Sequence[str]
-) -> list[Fire]:
+async def fire(connection: Connection, name: str, times: Sequence[datetime], keys: Sequence[str]) -> list[Fire]:
     return [Fire(**dict(row)) for row in await connection.fetch(_sql.fire, name, times, keys)]
 
 
@@ -157,7 +155,7 @@ async def listing(connection: Connection) -> list[Schedule]:
 
 
 async def names(connection: Connection) -> list[str]:
-    return [row["name"] for row in await connection.fetch(_sql.names)]
+    return [row["name"] for row in await connection.fetch(_sql.known)]
 
 
 async def pipelines(connection: Connection) -> list[str]:

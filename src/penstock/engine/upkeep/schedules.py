@@ -1,7 +1,8 @@
 """Fires schedules: exactly one task per (schedule, fire time), whoever runs this and whenever he dies.
 
-The next time is moved forward by compare-and-set in the transaction that enqueues: both happen or neither. The key of
-the task names schedule and time, so even a next time set back by hand fires nothing twice while the task is kept.
+The next time is moved forward by compare-and-set in the transaction that enqueues: both happen or neither.
+The key of the task names schedule and time, so even a next time set back by hand fires nothing twice while
+the task is kept.
 """
 
 from collections import Counter
@@ -14,7 +15,7 @@ import asyncpg
 from penstock.engine.events import Events
 from penstock.engine.payload import clean_text
 from penstock.engine.schedule import FIRES_PER_PLAN, Plan, fire_key, plan
-from penstock.engine.scheduling import definition_of
+from penstock.engine.scheduling import times_of
 from penstock.errors import InvalidDefinition
 from penstock.failpoints import Failpoints
 from penstock.storage import schedules
@@ -23,7 +24,7 @@ from penstock.storage.schedules import Fire, Schedule
 
 SCHEDULES_PER_RUN = 500
 _LONGEST_ERROR = 1000
-# SQLSTATEs that are the schedule's own fault: our refusals, bad data, broken constraints, a trigger's `raise`.
+# SQLSTATEs that are the schedule's own fault: our refusals, bad data, constraints, a trigger's `raise`.
 _OWN_FAULT = ("PK", "22", "23", "P0")
 
 
@@ -35,8 +36,8 @@ class Schedules:
     every_seconds: float = 1.0
 
     async def run_once(self, connection: Any) -> dict[str, int]:
-        """Every due schedule gets its turn, also when one of them fails; a fault that is not the schedule's own is
-        raised after the last, and leaves its schedule due."""
+        """Every due schedule gets its turn, also when one of them fails. A fault that is not the schedule's
+        own leaves it due, and is raised after the last one had its turn."""
         due = await schedules.due(connection, SCHEDULES_PER_RUN)
         counts = Counter({"fired": 0, "skipped": 0, "failed": 0, "postponed": 0})
         share = max(1, FIRES_PER_PLAN // max(len(due), 1))
@@ -59,7 +60,7 @@ class Schedules:
     async def _turn(self, connection: Any, schedule: Schedule, share: int) -> dict[str, int]:
         assert schedule.next_fire_at is not None, "only rows with a next time are due"
         try:
-            planned = plan(definition_of(schedule), schedule.next_fire_at, schedule.read_at, share)
+            planned = plan(times_of(schedule), schedule.next_fire_at, schedule.read_at, share)
         except InvalidDefinition as error:
             # Nobody can say when the next time is: it stands still until somebody corrects it.
             return await self._fail(connection, schedule, None, str(error))
@@ -74,9 +75,7 @@ class Schedules:
         self._tell(schedule, planned, fires)
         return {"fired": sum(fire.created for fire in fires), "skipped": planned.skipped}
 
-    async def _fire(
-        self, connection: Any, schedule: Schedule, due_at: datetime, planned: Plan
-    ) -> list[Fire] | None:
+    async def _fire(self, connection: Any, schedule: Schedule, due_at: datetime, planned: Plan) -> list[Fire] | None:
         """None: somebody else was quicker."""
         fires: list[Fire] = []
         newest = planned.times[-1] if planned.times else None
@@ -126,5 +125,6 @@ class Schedules:
 
 
 def _sentence(error: asyncpg.PostgresError) -> str:
-    hint = getattr(error, "hint", None)
-    return f"{error} {hint}" if hint else str(error)
+    """The message and what to do, without the server's layout."""
+    parts = (getattr(error, "message", None) or str(error), getattr(error, "hint", None))
+    return " ".join(part for part in parts if part)

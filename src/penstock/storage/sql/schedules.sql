@@ -139,7 +139,7 @@ select name, cron, timezone, pipeline, input::text as input, options::text as op
        paused_at, paused_by, last_fire_at, next_fire_at, last_task_id, last_error, created_at, now() as read_at
 from penstock.schedules order by name
 
--- name: names
+-- name: known
 -- For the sentence that says which schedules there are.
 select name from penstock.schedules order by name limit 100
 

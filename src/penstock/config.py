@@ -27,7 +27,8 @@ class Settings(BaseSettings):
         None, description="PostgreSQL 15+ to use. Unset: the embedded server in PENSTOCK_HOME."
     )
     home: Path | None = Field(
-        None, description="Folder of the embedded server. Default: the user's data directory (/var/lib/penstock as root)."
+        None,
+        description="Folder of the embedded server. Default: the user's data directory (/var/lib/penstock as root).",
     )
     app: str | None = Field(None, description="The application, as module:name. Also `--app`.")
     host: str = Field("127.0.0.1", description="Address the HTTP endpoint listens on.")
@@ -39,19 +40,28 @@ class Settings(BaseSettings):
 
     # ---- the worker
     runners: int = Field(1, ge=1, le=64, description="Runner processes per supervisor.")
-    pool_size: int = Field(10, ge=1, le=10_000, description="Processors per stage and runner, unless the stage says so.")
+    pool_size: int = Field(
+        10, ge=1, le=10_000, description="Processors per stage and runner, unless the stage says so."
+    )
     inbox_size: int = Field(1000, ge=1, le=100_000, description="Claimed tasks that may wait per stage in a runner.")
     claim_min: int = Field(10, ge=1, le=1000, description="Smallest claim.")
     claim_max: int = Field(1000, ge=1, le=10_000, description="Largest claim.")
-    target_slice_ms: int = Field(5000, ge=1, le=3_600_000, description="A claim should hold about this much work per processor.")
+    target_slice_ms: int = Field(
+        5000, ge=1, le=3_600_000, description="A claim should hold about this much work per processor."
+    )
     safety_factor: float = Field(0.7, gt=0, le=1, description="Share of the slice that a claim fills.")
     heartbeat_seconds: float = Field(3.0, gt=0, le=60, description="Time between heartbeats.")
     lease_seconds: float = Field(10.0, gt=0, le=3600, description="A worker silent this long is dead.")
     poll_min_seconds: float = Field(0.05, gt=0, le=60, description="First pause after an empty claim.")
     poll_max_seconds: float = Field(1.0, gt=0, le=3600, description="Longest pause between claims of an idle worker.")
-    grace_seconds: float = Field(10.0, ge=0, le=3600, description="SIGTERM: time running tasks get before they are handed back.")
+    grace_seconds: float = Field(
+        10.0, ge=0, le=3600, description="SIGTERM: time running tasks get before they are handed back."
+    )
     kill_grace_seconds: float = Field(
-        5.0, ge=0, le=600, description="Past its deadline a handler gets this long to react before its process is killed."
+        5.0,
+        ge=0,
+        le=600,
+        description="Past its deadline a handler gets this long to react before its process is killed.",
     )
     health_seconds: float = Field(30.0, gt=0, le=3600, description="Time between health reports.")
 
@@ -66,10 +76,14 @@ class Settings(BaseSettings):
     cleanup_seconds: float = Field(300.0, gt=0, le=86_400, description="paced: time between clean-ups.")
 
     # ---- policy
-    timeout_seconds: float = Field(300.0, gt=0, le=30 * 86_400, description="Deadline of one run, unless the stage says so.")
+    timeout_seconds: float = Field(
+        300.0, gt=0, le=30 * 86_400, description="Deadline of one run, unless the stage says so."
+    )
     max_attempts: int = Field(3, ge=1, le=1000, description="Tries per stage, unless the stage or the task says so.")
     crash_limit: int = Field(3, ge=1, le=100, description="Crashes of its process before a task is a dead letter.")
-    rescue_limit: int = Field(10, ge=1, le=1000, description="Rescues from lost machines before a task is a dead letter.")
+    rescue_limit: int = Field(
+        10, ge=1, le=1000, description="Rescues from lost machines before a task is a dead letter."
+    )
     max_result_bytes: int = Field(
         16 * 1024 * 1024, ge=1024, le=200 * 1024 * 1024, description="Largest result that is stored."
     )
@@ -77,9 +91,18 @@ class Settings(BaseSettings):
 
     # ---- the database link
     connect_timeout_seconds: float = Field(5.0, gt=0, le=300, description="A connection that takes longer has failed.")
-    command_timeout_seconds: float = Field(30.0, gt=0, le=3600, description="A statement without an answer for so long has failed.")
-    statement_cache: int = Field(100, ge=0, le=10_000, description="Prepared statements kept per connection; 0 for PgBouncer in transaction mode.")
-    listen: bool = Field(True, description="Be woken by NOTIFY; false for PgBouncer in transaction mode (polling only).")
+    command_timeout_seconds: float = Field(
+        30.0, gt=0, le=3600, description="A statement without an answer for so long has failed."
+    )
+    statement_cache: int = Field(
+        100,
+        ge=0,
+        le=10_000,
+        description="Prepared statements kept per connection; 0 for PgBouncer in transaction mode.",
+    )
+    listen: bool = Field(
+        True, description="Be woken by NOTIFY; false for PgBouncer in transaction mode (polling only)."
+    )
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Settings":

@@ -72,9 +72,7 @@ class PayloadTooLarge(UsageError):
 class NotStorable(UsageError):
     def __init__(self, *, what: str, problem: str) -> None:
         self.problem = problem
-        super().__init__(
-            f"The {what} cannot be stored as JSON: {problem}. Convert it before you hand it to Penstock."
-        )
+        super().__init__(f"The {what} cannot be stored as JSON: {problem}. Convert it before you hand it to Penstock.")
 
 
 class InvalidSetting(UsageError):
@@ -93,7 +91,7 @@ class TaskNotFound(PenstockError):
     def __init__(self, task_id: int) -> None:
         self.task_id = task_id
         super().__init__(
-            f"There is no task {task_id}. It may have been removed by retention; `penstock tasks list` shows what is there."
+            f"There is no task {task_id}. Retention may have removed it; `penstock tasks list` shows what is there."
         )
 
 
@@ -172,13 +170,17 @@ class DatabaseLoginRefused(DatabaseUnavailable):
 
 class DatabaseTooOld(DatabaseError):
     def __init__(self, *, version: str) -> None:
-        super().__init__(f"The server is PostgreSQL {version}; Penstock needs 15 or newer. Upgrade it, or unset PENSTOCK_DATABASE_URL.")
+        super().__init__(
+            f"The server is PostgreSQL {version}; Penstock needs 15 or newer. Upgrade it, or "
+            "unset PENSTOCK_DATABASE_URL."
+        )
 
 
 class DatabaseReadOnly(DatabaseError):
     def __init__(self) -> None:
         super().__init__(
-            "The database only takes reads (a standby, or a read-only server). Point PENSTOCK_DATABASE_URL at the primary."
+            "The database only takes reads (a standby, or a read-only server). "
+            "Point PENSTOCK_DATABASE_URL at the primary."
         )
 
 
@@ -192,7 +194,9 @@ class SchemaOutOfDate(DatabaseError):
         self.found = found
         self.needed = needed
         if found > needed:
-            sentence = f"The schema is at version {found}, newer than this Penstock knows ({needed}). Upgrade the package."
+            sentence = (
+                f"The schema is at version {found}, newer than this Penstock knows ({needed}). Upgrade the package."
+            )
         else:
             sentence = f"The schema is at version {found}, this Penstock needs {needed}. Run `penstock migrate`."
         super().__init__(sentence)

@@ -1,7 +1,8 @@
 """Named places where a test may make the process misbehave.
 
-``PENSTOCK_FAILPOINTS=after_claim_commit:kill:0.02,before_settle:sleep=0.5:0.1`` — name, action, chance. Actions: ``kill``
-(SIGKILL to this process), ``exit``, ``sleep=SECONDS``, ``raise``, ``drop_connection`` (closes the connection in hand).
+``PENSTOCK_FAILPOINTS=after_claim_commit:kill:0.02,before_settle:sleep=0.5:0.1`` — name, action, chance.
+Actions: ``kill`` (SIGKILL to this process), ``exit``, ``sleep=SECONDS``, ``raise``, ``drop_connection`` (closes
+the connection in hand).
 Unset, a failpoint costs one test of an empty dict.
 """
 

@@ -71,9 +71,7 @@ MOVES: tuple[Move, ...] = (
         burns=True,
         by="supervisor",
     ),
-    Move(
-        name="rescue", origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED, State.ERROR), by="upkeep"
-    ),
+    Move(name="rescue", origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED, State.ERROR), by="upkeep"),
     Move(name="cancel", origins=UNFINISHED, targets=(State.CANCELLED,), by="person"),
     Move(name="reprocess", origins=FINISHED, targets=(State.PENDING,), by="person"),
     Move(name="edit", origins=(State.ERROR,), targets=(State.SKIPPED,), by="person"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from typing import Any, cast
 
@@ -10,6 +10,7 @@ from penstock.errors import InvalidSetting
 from penstock.lifecycle import State
 
 MAX_INPUT_BYTES = 64 * 1024
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Priority(IntEnum):
@@ -118,7 +119,7 @@ class Claimed:
         max_attempts: int = 3,
         crashes: int = 0,
         run: int = 1,
-        run_at: datetime = datetime.min,
+        run_at: datetime = _LONG_AGO,
         input: str = "{}",
         job_id: int | None = None,
         options: str | None = None,

@@ -10,18 +10,18 @@ from typing import Any, TypeVar
 import asyncpg
 
 from penstock.config import Settings, load
-from penstock.engine import foreign
+from penstock.engine import foreign, scheduling
 from penstock.engine.background import BackgroundTask, Decorator, Pipeline
 from penstock.engine.definition import PipelineDefinition, define_stage
 from penstock.engine.enqueue import EnqueueOptions, Hints, encoded_rows, prepare, store_many
 from penstock.engine.events import Events
 from penstock.engine.handles import Job, Task, Waiter
 from penstock.engine.retry import RetryPolicy
-from penstock.engine.schedule import ScheduleDefinition
+from penstock.engine.schedule import Missed, ScheduleDefinition
 from penstock.engine.tracing import current_trace
 from penstock.errors import InvalidDefinition, UnknownTask
 from penstock.model import Priority
-from penstock.storage import database, embedded, migrate, schedules, stages, tasks
+from penstock.storage import database, embedded, migrate, stages, tasks
 from penstock.storage.database import translated
 from penstock.storage.stages import Declared
 
@@ -29,7 +29,7 @@ Value = TypeVar("Value")
 
 
 class Penstock:
-    """One per program. Declaring tasks needs no database; it is opened by ``async with app`` or at the first enqueue."""
+    """One per program. Declaring tasks needs no database; ``async with app`` or the first enqueue opens it."""
 
     def __init__(
         self, name: str = "penstock", *, settings: Settings | None = None, events: Events | None = None
@@ -110,7 +110,7 @@ class Penstock:
         *,
         name: str | None = None,
         timezone: str = "UTC",
-        missed: str = "one",
+        missed: Missed = "one",
         arguments: Mapping[str, Any] | None = None,
     ) -> None:
         """Enqueue the task at the times of a cron expression, once per time in the whole fleet."""
@@ -206,7 +206,7 @@ class Penstock:
             for name, stage_id in (await stages.register(connection, pipeline.name, declared)).items():
                 self.stage_ids[(pipeline.name, name)] = stage_id
         if self.schedules:
-            await schedules.declare(connection, tuple(self.schedules.values()))
+            await scheduling.declare(connection, self.schedules.values(), source=self.name)
 
     # ---------------------------------------------------------------- storing
 

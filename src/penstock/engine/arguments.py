@@ -70,7 +70,8 @@ class Arguments:
             checked = self._model.model_validate(values)
         except ValidationError as error:
             raise InvalidArguments(self._name, _sentence(error)) from None
-        return checked.model_dump(mode="json", exclude_unset=True)
+        stored: dict[str, Any] = checked.model_dump(mode="json", exclude_unset=True)
+        return stored
 
     def revive(self, stored: Mapping[str, Any]) -> dict[str, Any]:
         """The stored object as the Python values that the handler's annotations name."""

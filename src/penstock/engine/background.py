@@ -52,7 +52,7 @@ class Enqueueable(Generic[Params, Result]):
         ``idempotency_key``: the same key gives the same task, for as long as it is kept. ``unique_key``: while a task
         with this key waits, further ones are coalesced into it. ``lane``: the unit of fairness, pause and cancel.
         """
-        given = {
+        given: dict[str, Any] = {
             "priority": priority,
             "delay": delay,
             "run_at": run_at,
@@ -107,7 +107,9 @@ class Enqueueable(Generic[Params, Result]):
 class BackgroundTask(Enqueueable[Params, Result]):
     """The decorated function. Calling it runs it here and now, as if it had not been decorated."""
 
-    def __init__(self, app: "Penstock", pipeline: PipelineDefinition, function: Callable[..., Any], chosen: EnqueueOptions) -> None:
+    def __init__(
+        self, app: "Penstock", pipeline: PipelineDefinition, function: Callable[..., Any], chosen: EnqueueOptions
+    ) -> None:
         super().__init__(app, pipeline, chosen)
         self.function = function
         self.__doc__ = function.__doc__
@@ -137,7 +139,9 @@ class Decorator:
     def __call__(self, function: Callable[Params, Awaitable[Result]]) -> BackgroundTask[Params, Result]: ...
 
     @overload
-    def __call__(self, function: "Callable[Concatenate[Context, Params], Result]") -> BackgroundTask[Params, Result]: ...
+    def __call__(
+        self, function: "Callable[Concatenate[Context, Params], Result]"
+    ) -> BackgroundTask[Params, Result]: ...
 
     @overload
     def __call__(self, function: Callable[Params, Result]) -> BackgroundTask[Params, Result]: ...

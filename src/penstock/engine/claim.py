@@ -82,7 +82,9 @@ class Claimer:
         """Something was enqueued: look at every lane again."""
         for place in self._places.values():
             place.dry_until = 0.0
-        self._read_at = float("-inf") if self._clock() - self._read_at > max(0.02, 20 * self._read_took) else self._read_at
+        self._read_at = (
+            float("-inf") if self._clock() - self._read_at > max(0.02, 20 * self._read_took) else self._read_at
+        )
 
     async def claim(self, room: Mapping[int, int]) -> list[Claimed]:
         """Up to ``room[stage]`` tasks of each stage."""
@@ -101,9 +103,7 @@ class Claimer:
     async def _claim_priority(self, priority: int, left: dict[int, int]) -> list[Claimed]:
         """One priority, until the room is filled or every lane had its turn."""
         claimed: list[Claimed] = []
-        turns = {
-            stage: len(self._rings[stage][priority].lanes) for stage in left if priority in self._rings[stage]
-        }
+        turns = {stage: len(self._rings[stage][priority].lanes) for stage in left if priority in self._rings[stage]}
         while True:
             wanted: list[Wanted] = []
             now = self._clock()
@@ -239,4 +239,8 @@ class Claimer:
 
 
 def _sum(leased: Mapping[tuple[int, int], int], *, stage: int | None = None, lane: int | None = None) -> int:
-    return sum(n for (s, l), n in leased.items() if (stage is None or s == stage) and (lane is None or l == lane))
+    return sum(
+        count
+        for (in_stage, in_lane), count in leased.items()
+        if (stage is None or in_stage == stage) and (lane is None or in_lane == lane)
+    )

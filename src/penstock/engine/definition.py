@@ -36,7 +36,11 @@ class StageDefinition:
 
     def __post_init__(self) -> None:
         what = f"Stage {self.pipeline}/{self.name}"
-        for label, value in (("pool", self.pool), ("max_running", self.max_running), ("max_attempts", self.max_attempts)):
+        for label, value in (
+            ("pool", self.pool),
+            ("max_running", self.max_running),
+            ("max_attempts", self.max_attempts),
+        ):
             if value is not None and value < 1:
                 raise InvalidDefinition(what=what, problem=f"{label} = {value} has to be at least 1")
         if self.timeout_seconds is not None and self.timeout_seconds <= 0:
@@ -79,7 +83,9 @@ def define_stage(
     execution: Execution = "async" if inspect.iscoroutinefunction(function) else "thread"
     if isolated:
         if execution == "async":
-            raise InvalidDefinition(what=f"Task {name!r}", problem="an isolated task has to be a plain (not async) function")
+            raise InvalidDefinition(
+                what=f"Task {name!r}", problem="an isolated task has to be a plain (not async) function"
+            )
         execution = "process"
     return StageDefinition(
         pipeline=pipeline,

@@ -183,10 +183,8 @@ async def store_many(
 def _chunks(rows: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
     """Small batches go in small statements; once it is clear that many come, COPY takes over."""
     chunk: list[str] = []
-    seen = 0
-    for row in rows:
+    for seen, row in enumerate(rows, start=1):
         chunk.append(row)
-        seen += 1
         size = _COPY_ROWS if seen > COPY_FROM else _CHUNK_ROWS
         if len(chunk) >= size and (seen >= COPY_FROM or len(chunk) >= COPY_FROM):
             yield chunk, len(chunk) >= COPY_FROM

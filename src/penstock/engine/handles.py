@@ -267,7 +267,9 @@ class Job:
             changed = await change(connection)
         if not changed:
             state = await self.state()
-            raise IllegalMove(move=move, subject=f"job {self.id}", state=state.name, allowed_from=["QUEUED", "RUNNING", "PAUSED"])
+            raise IllegalMove(
+                move=move, subject=f"job {self.id}", state=state.name, allowed_from=["QUEUED", "RUNNING", "PAUSED"]
+            )
 
     async def _require(self) -> dict[str, Any]:
         async with self._app.connection() as connection:

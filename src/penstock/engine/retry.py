@@ -55,7 +55,9 @@ class RetryPolicy:
         if not 0 <= self.jitter <= 1:
             raise InvalidSetting("retry.jitter", self.jitter, "it is a share of the delay, 0 to 1")
 
-    def delay_seconds(self, attempt: int, kind: ErrorClass = ErrorClass.TRANSIENT, chance: float | None = None) -> float:
+    def delay_seconds(
+        self, attempt: int, kind: ErrorClass = ErrorClass.TRANSIENT, chance: float | None = None
+    ) -> float:
         """The wait after the given attempt (1 is the first) failed."""
         base = self.delays.get(kind, self.base_seconds)
         grown = min(base * self.factor ** max(attempt - 1, 0), self.cap_seconds)
@@ -111,7 +113,7 @@ def classify(error: BaseException, policy: RetryPolicy) -> Verdict:
         return error.verdict
     if isinstance(error, policy.transient):
         return Verdict(kind=ErrorClass.TRANSIENT)
-    if isinstance(error, policy.permanent) or isinstance(error, PermanentError | UsageError):
+    if isinstance(error, (*policy.permanent, PermanentError, UsageError)):
         return Verdict(kind=ErrorClass.PERMANENT)
     if isinstance(error, ThrottledError):
         return Verdict(
@@ -165,7 +167,10 @@ def describe(error: BaseException, kind: ErrorClass) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "/penstock/engine/" not in frame.filename]
     last = own[-1] if own else None
+    # Which budget held it up, for `tasks why`.
+    key = {"key": error.key} if isinstance(error, ThrottledError) and error.key is not None else {}
     return {
+        **key,
         "class": kind.value,
         "type": type(error).__qualname__,
         "message": clean_text(str(error), 4000),

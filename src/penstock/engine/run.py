@@ -1,15 +1,15 @@
 """Runs one handler and decides what its end means. Writes nothing: the settlement is written by ``settle``."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.engine.arguments import Arguments
 from penstock.engine.context import Context, Surroundings
 from penstock.engine.definition import StageDefinition
 from penstock.engine.payload import decode, encode
 from penstock.engine.retry import ErrorClass, RetryPolicy, Verdict, classify, describe
+from penstock.engine.tracing import tracing_enabled
 from penstock.errors import NotStorable, PayloadTooLarge, PermanentError, StaleLease, ThrottledError
 from penstock.lifecycle import State
 from penstock.model import (
@@ -30,7 +30,7 @@ from penstock.model import (
 _MAX_ERROR_BYTES = 64 * 1024
 
 
-class DeadlinePassed(Exception):  # noqa: N818 - a fact about a run, not a fault of the program
+class DeadlinePassed(Exception):
     """Set by the pool when a run takes longer than its stage allows."""
 
     def __init__(self, after_seconds: float) -> None:
@@ -44,11 +44,11 @@ class ProcessDied(Exception):
         super().__init__(f"the process of the handler died: {how}")
 
 
-class StopAsked(Exception):  # noqa: N818
+class StopAsked(Exception):
     """Set by the pool when somebody cancelled the task."""
 
 
-class HandBack(Exception):  # noqa: N818
+class HandBack(Exception):
     """Set by the pool when the worker stops before the handler ended."""
 
 
@@ -64,11 +64,13 @@ class LiveStage:
     pool: int
     timeout_seconds: float
     max_result_bytes: int
+    # Told what a handler was throttled with, before anybody else calls: slows the shared limiter for all workers.
+    throttled: Callable[[ThrottledError], Awaitable[None]] | None = None
 
     @property
     def needs_context(self) -> bool:
         """A handler that does not ask for ``ctx`` does not pay for one."""
-        return self.definition.arguments.takes_context or self.definition.execution == "process"
+        return self.definition.arguments.takes_context or self.definition.execution == "process" or tracing_enabled()
 
     @property
     def label(self) -> str:
@@ -99,6 +101,8 @@ async def run(claimed: Claimed, stage: LiveStage, context: Context | None) -> Se
     except StaleLease:
         return None
     except Exception as error:
+        if stage.throttled is not None and isinstance(error, ThrottledError):
+            await stage.throttled(error)
         return None if context is not None and context.ended else decide_error(claimed, stage, error)
     return None if context is not None and context.ended else decide_value(claimed, stage, value)
 
@@ -190,10 +194,6 @@ def _crashed(claimed: Claimed, policy: RetryPolicy, error: ProcessDied) -> Relea
     )
 
 
-def throttle_of(error: BaseException) -> ThrottledError | None:
-    return error if isinstance(error, ThrottledError) else None
-
-
 def _finish(claimed: Claimed, status: State, *, reason: str) -> Finish:
     return Finish(claimed.task_id, claimed.lease, claimed.stage, status, None, _reason(reason))
 
@@ -214,19 +214,11 @@ def caller(definition: StageDefinition, surroundings: "Executors") -> Callable[[
     return lambda context, values: surroundings.in_process(definition, context, values)
 
 
-class Executors(Surroundings):
+class Executors(Surroundings, Protocol):
     """Where sync and isolated handlers run; the runner implements it."""
 
     def in_thread(
         self, function: Callable[..., Any], args: tuple[Any, ...], values: dict[str, Any]
-    ) -> Awaitable[Any]:  # pragma: no cover - protocol
-        raise NotImplementedError
+    ) -> Awaitable[Any]: ...
 
-    def in_process(
-        self, definition: StageDefinition, context: Context, values: dict[str, Any]
-    ) -> Awaitable[Any]:  # pragma: no cover - protocol
-        raise NotImplementedError
-
-
-INTERRUPTIONS = (DeadlinePassed, StopAsked, HandBack)
-CancelledError = asyncio.CancelledError
+    def in_process(self, definition: StageDefinition, context: Context, values: dict[str, Any]) -> Awaitable[Any]: ...

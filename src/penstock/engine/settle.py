@@ -5,8 +5,8 @@ A batch is kept until the database has taken it or said that its leases are not 
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
 
 import asyncpg
 
@@ -99,7 +99,7 @@ class Settler:
         batch, self._waiting = waiting[:_BATCH_ROWS], waiting[_BATCH_ROWS:]
         return batch
 
-    async def _kept(self, write: "Callable[[list[Kind], bool], asyncio.Future[None]]", batch: list[Kind]) -> None:
+    async def _kept(self, write: Callable[[list[Kind], bool], Coroutine[Any, Any, None]], batch: list[Kind]) -> None:
         """Write a batch, again and again while the fault is one that passes."""
         repeated = False
         tries = 0
@@ -139,7 +139,9 @@ class Settler:
         for one in batch:
             by_end.setdefault((one.stage, one.status), []).append(one.task_id)
         for (stage, status), task_ids in by_end.items():
-            self._events.emit("tasks.finished", stage=stage, state=State(status).name, count=len(task_ids), tasks=task_ids)
+            self._events.emit(
+                "tasks.finished", stage=stage, state=State(status).name, count=len(task_ids), tasks=task_ids
+            )
 
     async def _advance(self, batch: list[Advance], repeated: bool) -> None:
         self._failpoints.hit("before_settle", self._link.drop)

@@ -53,15 +53,19 @@ REFUSED: tuple[type[BaseException], ...] = (
 )
 
 
+# The same as our own sentences: what `connect` raises while the server is away.
+AWAY: tuple[type[BaseException], ...] = (DatabaseUnavailable, DatabaseReadOnly, DatabaseFull)
+
+
 def passing(error: BaseException) -> bool:
     """True for faults that heal: the work is kept and tried again."""
-    return isinstance(error, LOST + AGAIN + REFUSED)
+    return isinstance(error, LOST + AGAIN + REFUSED + AWAY)
 
 
 async def connect(settings: Settings, url: str, *, purpose: str) -> asyncpg.Connection:
     """One connection, with sane time-outs and its purpose visible in pg_stat_activity."""
     with translated(url):
-        connection = await asyncpg.connect(url, **_options(settings, purpose))
+        connection: asyncpg.Connection = await asyncpg.connect(url, **_options(settings, purpose))
         await _suitable(connection)
         return connection
 
@@ -83,7 +87,7 @@ def _options(settings: Settings, purpose: str) -> dict[str, Any]:
     }
 
 
-async def _suitable(connection: asyncpg.Connection) -> None:
+async def _suitable(connection: Any) -> None:
     number = connection.get_server_version()
     if number.major * 10000 < OLDEST_VERSION:
         await connection.close()

@@ -1,8 +1,8 @@
 """Fleet-wide budgets. One function per query of ``sql/limits.sql``.
 
-Exactness rests on the row: every ``take`` of a key holds its row while it reads the clock, so takes of one key
-happen one after the other, each at a later time than the one before. Times leave the database as seconds from
-then, never as a time of day, so that no other clock is compared with it.
+Exactness rests on the row: every ``take`` of a key holds its row while it reads the clock, so takes of one
+key happen one after the other, each at a later time than the one before. Times leave the database as seconds
+from then, never as a time of day, so that no other clock is compared with it.
 """
 
 import math
@@ -25,7 +25,7 @@ LARGEST_BURST = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """The front of the requests that got permits, and when each of them may be used, in seconds from the answer."""
+    """The front of the requests that got permits, and in how many seconds each may be used."""
 
     granted: int
     delays_seconds: tuple[float, ...]
@@ -34,6 +34,8 @@ class Grant:
     # None: the key is not limited.
     rate: float | None
     burst: int | None
+    # The database's clock, for records; never to be compared with another clock.
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,26 +66,26 @@ class LimitView:
     updated_at: datetime
 
 
-def checked_key(key: str) -> str:
+def whole_number(value: object, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def checked_key(key: object) -> str:
     if not isinstance(key, str) or not key.strip():
         raise InvalidSetting("limiter key", key, "name what is limited, such as a provider, a host or a tenant")
     if len(key) > LONGEST_KEY or "\0" in key:
-        raise InvalidSetting(
-            "limiter key", key[:60], f"use at most {LONGEST_KEY} characters, none of them NUL"
-        )
+        raise InvalidSetting("limiter key", key[:60], f"use at most {LONGEST_KEY} characters, none of them NUL")
     return key
 
 
-def _checked_limit(key: str, rate: float, burst: int) -> None:
+def _checked_limit(key: str, rate: object, burst: object) -> None:
     if not (isinstance(rate, int | float) and math.isfinite(rate) and rate > 0):
-        raise InvalidSetting(
-            f"rate of limit {key!r}", rate, "it has to be a number of permits per second above 0"
-        )
+        raise InvalidSetting(f"rate of limit {key!r}", rate, "it has to be a number of permits per second above 0")
     if not SLOWEST_RATE <= rate <= FASTEST_RATE:
         raise InvalidSetting(
             f"rate of limit {key!r}", rate, f"use {SLOWEST_RATE:g} to {FASTEST_RATE:,.0f} permits per second"
         )
-    if isinstance(burst, bool) or not isinstance(burst, int) or not 1 <= burst <= LARGEST_BURST:
+    if not whole_number(burst, 1, LARGEST_BURST):
         raise InvalidSetting(
             f"burst of limit {key!r}", burst, f"it has to be a whole number from 1 to {LARGEST_BURST:,}"
         )
@@ -97,8 +99,8 @@ async def take(
     ahead_seconds: float = 0.0,
     heavy_ahead_seconds: float = 0.0,
 ) -> Grant:
-    """Permits for as many of the first requests as are due. With ``ahead_seconds`` a permit may be for a moment
-    that is still to come: it must not be used before its delay is over."""
+    """Permits for as many of the first requests as are due. With ``ahead_seconds`` a permit may be for a
+    moment that is still to come: it must not be used before its delay is over."""
     row = await connection.fetchrow(_sql.take, key, list(weights), ahead_seconds, heavy_ahead_seconds)
     if row is None:  # the limit was lifted while we waited for its row
         return Grant(granted=0, delays_seconds=(), wait_seconds=0.0, rate=None, burst=None)
@@ -108,6 +110,7 @@ async def take(
         wait_seconds=row["wait_seconds"],
         rate=row["rate"],
         burst=row["burst"],
+        at=row["at"],
     )
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 import asyncpg
 
@@ -48,7 +49,7 @@ def newest() -> int:
     return migrations()[-1].version
 
 
-async def applied(connection: asyncpg.Connection) -> tuple[int, ...]:
+async def applied(connection: Any) -> tuple[int, ...]:
     """Versions the database has, oldest first; empty where Penstock was never installed."""
     if await connection.fetchval("select to_regclass('penstock.migrations')") is None:
         return ()
@@ -56,12 +57,12 @@ async def applied(connection: asyncpg.Connection) -> tuple[int, ...]:
     return tuple(row["version"] for row in rows)
 
 
-async def pending(connection: asyncpg.Connection) -> tuple[Migration, ...]:
+async def pending(connection: Any) -> tuple[Migration, ...]:
     have = set(await applied(connection))
     return tuple(migration for migration in migrations() if migration.version not in have)
 
 
-async def check(connection: asyncpg.Connection) -> None:
+async def check(connection: Any) -> None:
     """Raise unless the schema is at least as new as this package: old workers run on a newer schema."""
     have = await applied(connection)
     found = have[-1] if have else 0
@@ -75,13 +76,14 @@ def as_sql() -> str:
     for migration in migrations():
         parts.append(
             f"-- {migration.version:04d} {migration.name}\nbegin;\n{migration.sql}\n"
-            f"insert into penstock.migrations (version, name) values ({migration.version}, '{migration.name}');\ncommit;\n"
+            f"insert into penstock.migrations (version, name) values ({migration.version}, '{migration.name}');\n"
+            "commit;\n"
         )
     return "\n".join(parts)
 
 
 async def migrate(
-    connection: asyncpg.Connection,
+    connection: Any,
     *,
     lock_timeout_seconds: float = 2.0,
     tries: int = 30,
@@ -103,7 +105,7 @@ async def migrate(
 
 
 async def _apply(
-    connection: asyncpg.Connection,
+    connection: Any,
     migration: Migration,
     lock_timeout_seconds: float,
     tries: int,

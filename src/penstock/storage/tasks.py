@@ -94,9 +94,7 @@ async def enqueue_many(connection: Connection, batch: Batch, inputs: Sequence[st
 async def copy_many(connection: Connection, batch: Batch, inputs: Sequence[str]) -> int:
     """The same by COPY, faster for large batches; needs a job and a transaction."""
     before: int = await connection.fetchval(_sql.newest_of_job, batch.job_id)
-    records = [
-        (batch.stage, batch.job_id, batch.owner, text, batch.options, batch.trace) for text in inputs
-    ]
+    records = [(batch.stage, batch.job_id, batch.owner, text, batch.options, batch.trace) for text in inputs]
     await connection.copy_records_to_table(
         "tasks",
         schema_name="penstock",

@@ -33,9 +33,7 @@ async def register(
     stages: Sequence[int],
     lease_seconds: float,
 ) -> int:
-    worker: int = await connection.fetchval(
-        _sql.register, supervisor, name, host, pid, version, stages, lease_seconds
-    )
+    worker: int = await connection.fetchval(_sql.register, supervisor, name, host, pid, version, stages, lease_seconds)
     return worker
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 import penstock
@@ -18,6 +19,7 @@ from tests.crash.embedded.user_process import (
     STAY_UNTIL_TOLD,
     UserProcess,
     ask,
+    assert_stopped,
     postmaster_pid,
     server_processes,
 )
@@ -74,9 +76,10 @@ def test_everything_in_the_home_is_closed_to_other_users(home: Path) -> None:
 
 def test_no_port_is_open(home: Path) -> None:
     server = embedded.acquire(home)
-    running = server_processes(home)
-    assert postmaster_pid(home) in [process.pid for process in running]
-    assert [process.net_connections(kind="inet") for process in running] == [[] for _ in running]
+    postmaster = psutil.Process(postmaster_pid(home))
+    assert postmaster.net_connections(kind="inet") == []
+    named = {str(socket.laddr) for socket in postmaster.net_connections(kind="unix")} - {""}
+    assert named == {str(home / "socket" / ".s.PGSQL.5432")}
     server.release()
 
 
@@ -125,7 +128,7 @@ def test_a_normal_user_runs_the_server_in_the_own_data_folder(
     assert {process.uids().real for process in server_processes(home)} == {nobody}
     first.leave()
     second.leave()
-    assert server_processes(home) == []
+    assert_stopped(home)
 
 
 @NEEDS_ROOT
@@ -153,14 +156,10 @@ def test_root_copies_the_binaries_once_when_the_system_user_cannot_read_them(
 
 
 @pytest.mark.parametrize("name", ["long" * 40, "ünïcode, 'quoted' \"twice\" \\ $HOME %41"])
-async def test_a_home_whose_path_does_not_fit_a_socket_gets_a_private_short_one(
-    folder: Path, name: str
-) -> None:
+async def test_a_home_whose_path_does_not_fit_a_socket_gets_a_private_short_one(folder: Path, name: str) -> None:
     server = embedded.acquire(folder / name)
     assert await ask(server.url, "SELECT 1") == 1
-    socket_folder = Path(
-        await ask(server.url, "SELECT trim('\"' FROM current_setting('unix_socket_directories'))")
-    )
+    socket_folder = Path(await ask(server.url, "SELECT trim('\"' FROM current_setting('unix_socket_directories'))"))
     assert socket_folder.parent == Path("/tmp")
     assert modes(socket_folder) == [((folder / name).stat().st_uid, 0o700)]
     server.release()

@@ -17,6 +17,7 @@ from penstock.storage.embedded.handshake import takes_connections
 from tests.crash.embedded.user_process import (
     UserProcess,
     ask,
+    assert_stopped,
     eventually,
     kill_all,
     postmaster_pid,
@@ -28,9 +29,7 @@ STORE = "CREATE TABLE kept AS SELECT 42 AS answer"
 READ = "SELECT answer FROM kept"
 
 
-async def test_after_a_kill_of_every_user_the_next_one_takes_the_server_over(
-    home: Path, start_user: StartUser
-) -> None:
+async def test_after_a_kill_of_every_user_the_next_one_takes_the_server_over(home: Path, start_user: StartUser) -> None:
     users = [start_user(home), start_user(home)]
     for user in users:
         user.url()
@@ -43,7 +42,7 @@ async def test_after_a_kill_of_every_user_the_next_one_takes_the_server_over(
     assert await ask(next_one.url, "SELECT 1") == 1
     assert postmaster_pid(home) == pid
     next_one.release()
-    assert server_processes(home) == []
+    assert_stopped(home)
 
 
 async def test_a_killed_server_is_started_again_by_whoever_still_uses_it(home: Path) -> None:
@@ -55,12 +54,10 @@ async def test_a_killed_server_is_started_again_by_whoever_still_uses_it(home: P
     assert server.ensure_running() is True
     assert await ask(server.url, READ) == 42
     server.release()
-    assert server_processes(home) == []
+    assert_stopped(home)
 
 
-async def test_a_killed_server_is_started_again_by_the_next_to_arrive(
-    home: Path, start_user: StartUser
-) -> None:
+async def test_a_killed_server_is_started_again_by_the_next_to_arrive(home: Path, start_user: StartUser) -> None:
     user = start_user(home)
     url = user.url()
     await ask(url, STORE)
@@ -72,7 +69,7 @@ async def test_a_killed_server_is_started_again_by_the_next_to_arrive(
     newcomer.leave()
     assert await ask(url, READ) == 42
     user.leave()
-    assert server_processes(home) == []
+    assert_stopped(home)
 
 
 async def test_a_kill_of_everything_loses_nothing(home: Path, start_user: StartUser) -> None:
@@ -108,9 +105,7 @@ async def test_a_server_that_recovers_from_the_crash_of_a_backend_is_waited_for(
     connection = await asyncpg.connect(server.url)
     backend = await connection.fetchval("SELECT pg_backend_pid()")
     kill_all([psutil.Process(backend)])
-    eventually(
-        lambda: not takes_connections(home / "socket", role="penstock", database="penstock"), "recovery"
-    )
+    eventually(lambda: not takes_connections(home / "socket", role="penstock", database="penstock"), "recovery")
 
     newcomer = embedded.acquire(home)
     assert await ask(newcomer.url, "SELECT count(*) FROM much_to_recover") == 300000
@@ -120,9 +115,7 @@ async def test_a_server_that_recovers_from_the_crash_of_a_backend_is_waited_for(
 
 
 @pytest.mark.skipif(shutil.which("ps") is None, reason="what stands in for /proc is not installed")
-async def test_without_proc_a_killed_server_comes_back_as_well(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_proc_a_killed_server_comes_back_as_well(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "HAS_PROC", False)
     server = embedded.acquire(home)
     await ask(server.url, STORE)
@@ -132,7 +125,7 @@ async def test_without_proc_a_killed_server_comes_back_as_well(
     assert server.ensure_running() is True
     assert await ask(server.url, READ) == 42
     server.release()
-    assert server_processes(home) == []
+    assert_stopped(home)
 
 
 @pytest.fixture
@@ -168,7 +161,7 @@ async def test_a_server_that_is_shutting_down_is_replaced(home: Path) -> None:
     connection.terminate()
     newcomer.release()
     server.release()
-    assert server_processes(home) == []
+    assert_stopped(home)
 
 
 async def test_a_server_whose_socket_was_deleted_is_replaced(home: Path) -> None:
@@ -195,4 +188,4 @@ async def test_a_first_start_killed_half_way_begins_again(
     assert await ask(server.url, "SELECT 1") == 1
     assert not any(home.glob("data.new-*"))
     server.release()
-    assert server_processes(folder) == []
+    assert_stopped(folder)

@@ -10,9 +10,9 @@ from penstock.errors import EmbeddedServerError
 from penstock.storage import embedded
 from penstock.storage.embedded.account import server_account
 from penstock.storage.embedded.home import Home
-from tests.crash.embedded.user_process import server_processes
+from tests.crash.embedded.user_process import assert_stopped
 
-NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="the server runs as another user only for root")
+NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="involves another user, as only root can")
 
 
 def everything(folder: Path) -> list[tuple[str, int, int]]:
@@ -59,11 +59,9 @@ def test_a_file_instead_of_a_folder_is_refused(folder: Path) -> None:
 
 def test_data_of_another_version_is_refused_naming_both(home: Path) -> None:
     (home / "data" / "PG_VERSION").write_text("17\n")
-    with pytest.raises(
-        EmbeddedServerError, match=r"is of PostgreSQL 17, and the installed one is 18.*restore"
-    ):
+    with pytest.raises(EmbeddedServerError, match=r"is of PostgreSQL 17, and the installed one is 18.*restore"):
         embedded.acquire(home)
-    assert server_processes(home) == []
+    assert_stopped(home)
 
 
 def test_a_folder_that_is_no_database_is_refused(home: Path) -> None:
@@ -76,7 +74,7 @@ def test_a_damaged_database_shows_the_last_lines_of_the_log_and_where_it_is(home
     (home / "data" / "global" / "pg_control").write_bytes(b"damaged" * 1200)
     with pytest.raises(EmbeddedServerError, match=r"(?s)FATAL.*The whole log is .*logs/.*\.log"):
         embedded.acquire(home)
-    assert server_processes(home) == []
+    assert_stopped(home)
 
 
 def test_a_setting_that_postgresql_does_not_know_shows_up_in_the_sentence(home: Path) -> None:
@@ -91,7 +89,7 @@ def test_without_the_wheel_the_sentence_says_what_to_install(monkeypatch: pytest
         embedded.binaries()
 
 
-@pytest.mark.parametrize("trap", ["open folder", "link", "folder of another user"])
+@pytest.mark.parametrize("trap", ["open folder", "link", pytest.param("folder of another user", marks=NEEDS_ROOT)])
 def test_a_short_socket_folder_that_somebody_else_prepared_is_refused(folder: Path, trap: str) -> None:
     home = folder / ("long" * 40)
     prepared = Home(path=home, account=server_account()).socket_folder
@@ -100,15 +98,14 @@ def test_a_short_socket_folder_that_somebody_else_prepared_is_refused(folder: Pa
     else:
         prepared.mkdir()
         prepared.chmod(0o755 if trap == "open folder" else 0o700)
-        owner = server_account().uid if trap == "open folder" else 65534
-        if os.geteuid() == 0:
-            os.chown(prepared, owner, owner)
-        elif trap != "open folder":
-            pytest.skip("only root can give a folder away")
+    if trap == "folder of another user":
+        os.chown(prepared, 65534, 65534)
+    elif os.geteuid() == 0:
+        os.chown(prepared, server_account().uid, -1, follow_symlinks=False)
     try:
         with pytest.raises(EmbeddedServerError, match=r"See who made it"):
             embedded.acquire(home)
         assert stat.S_IMODE(prepared.lstat().st_mode) != 0o700 or prepared.lstat().st_uid == 65534
-        assert server_processes(folder) == []
+        assert_stopped(folder)
     finally:
         prepared.unlink() if prepared.is_symlink() else prepared.rmdir()

@@ -12,7 +12,7 @@ import pytest
 from penstock.errors import EmbeddedServerError, InvalidSetting
 from penstock.storage import embedded
 from penstock.storage.embedded import server as embedded_server
-from tests.crash.embedded.user_process import UserProcess, ask, postmaster_pid, server_processes
+from tests.crash.embedded.user_process import UserProcess, ask, assert_stopped, postmaster_pid
 
 StartUser = Callable[..., UserProcess]
 
@@ -47,12 +47,10 @@ async def test_a_new_home_answers_sql_as_the_penstock_role(folder: Path) -> None
 
     server.release()
     server.release()
-    assert server_processes(folder) == []
+    assert_stopped(folder)
 
 
-async def test_two_processes_share_one_server_and_the_last_one_out_stops_it(
-    home: Path, start_user: StartUser
-) -> None:
+async def test_two_processes_share_one_server_and_the_last_one_out_stops_it(home: Path, start_user: StartUser) -> None:
     first, second = start_user(home), start_user(home)
     url = first.url()
     assert second.url() == url
@@ -63,7 +61,7 @@ async def test_two_processes_share_one_server_and_the_last_one_out_stops_it(
     assert postmaster_pid(home) == pid
 
     second.leave()
-    assert server_processes(home) == []
+    assert_stopped(home)
 
 
 async def test_two_handles_in_one_process_count_as_two_users(home: Path) -> None:
@@ -71,7 +69,7 @@ async def test_two_handles_in_one_process_count_as_two_users(home: Path) -> None
     first.release()
     assert await ask(second.url, "SELECT 1") == 1
     second.release()
-    assert server_processes(home) == []
+    assert_stopped(home)
 
 
 async def test_four_processes_that_start_at_once_on_an_empty_home_get_one_server(
@@ -84,7 +82,7 @@ async def test_four_processes_that_start_at_once_on_an_empty_home_get_one_server
 
     for user in users:
         user.leave()
-    assert server_processes(folder) == []
+    assert_stopped(folder)
 
 
 async def test_a_process_that_ends_without_releasing_stops_the_server_as_well(
@@ -93,18 +91,16 @@ async def test_a_process_that_ends_without_releasing_stops_the_server_as_well(
     user = start_user(home, program=END_WITHOUT_RELEASING)
     user.url()
     assert user.process.wait(30) == 0
-    assert server_processes(home) == []
+    assert_stopped(home)
 
 
-async def test_a_forked_child_cannot_release_the_server_of_its_parent(
-    home: Path, start_user: StartUser
-) -> None:
+async def test_a_forked_child_cannot_release_the_server_of_its_parent(home: Path, start_user: StartUser) -> None:
     parent = start_user(home, program=RELEASE_IN_A_FORKED_CHILD)
     url = parent.url()
     start_user(home).leave()
     assert await ask(url, "SELECT 1") == 1
     parent.leave()
-    assert server_processes(home) == []
+    assert_stopped(home)
 
 
 async def test_ctrl_c_in_the_terminal_that_started_it_does_not_reach_the_server(
@@ -124,7 +120,7 @@ async def test_ctrl_c_in_the_terminal_that_started_it_does_not_reach_the_server(
     assert await ask(url, "SELECT 1") == 1
     assert server.is_running()
     stayed.leave()
-    assert server_processes(home) == []
+    assert_stopped(home)
 
 
 def test_a_start_that_takes_too_long_elsewhere_ends_in_a_clear_sentence(

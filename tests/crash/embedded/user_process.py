@@ -125,6 +125,12 @@ def server_processes(folder: Path) -> list[psutil.Process]:
     return found
 
 
+def assert_stopped(folder: Path) -> None:
+    """At once, but for the process that writes the log: it ends when it has read everything."""
+    assert not any(folder.rglob("postmaster.pid"))
+    eventually(lambda: not server_processes(folder), f"no process of PostgreSQL in {folder}")
+
+
 def kill_all(processes: list[psutil.Process]) -> None:
     for process in processes:
         with suppress(psutil.NoSuchProcess):

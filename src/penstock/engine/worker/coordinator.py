@@ -17,7 +17,7 @@ class Coordinator:
         """``inboxes`` by stage id, in the order the stages are served. ``assignments_per_cycle`` None: no throttle."""
         self._inboxes = inboxes
         self._per_cycle = assignments_per_cycle
-        self._allowance = {stage: 0 for stage in inboxes}
+        self._allowance = dict.fromkeys(inboxes, 0)
         self._pools: dict[int, Pool] = {}
         self._suspect: tuple[Pool, Claimed] | None = None
         self._alone = False

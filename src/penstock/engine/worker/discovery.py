@@ -7,6 +7,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from penstock.config import Settings
 from penstock.engine.claim import Claimer
@@ -106,9 +107,7 @@ class Discovery:
         for stage, arrived in by_stage.items():
             for one, why in self._inboxes[stage].offer(arrived, self._claimer.priorities):
                 self._refused(one, why)
-            self._events.emit(
-                "tasks.claimed", stage=stage, count=len(arrived), tasks=[one.task_id for one in arrived]
-            )
+            self._events.emit("tasks.claimed", stage=stage, count=len(arrived), tasks=[one.task_id for one in arrived])
         self._arrived()
 
     async def _with_previous(self, claimed: list[Claimed]) -> None:
@@ -162,10 +161,8 @@ class Discovery:
             most=self._settings.poll_max_seconds,
             chance=random.random(),
         )
-        try:
+        with suppress(TimeoutError):
             await asyncio.wait_for(self._wake.wait(), pause)
-        except TimeoutError:
-            pass
 
 
 class Pace:

@@ -28,7 +28,9 @@ class Answer:
 class Heart:
     """``safe_until`` is local and monotonic: up to then the leases certainly hold, whatever the network does."""
 
-    def __init__(self, *, link: Link, settings: Settings, failpoints: Failpoints, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, *, link: Link, settings: Settings, failpoints: Failpoints, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._link = link
         self._settings = settings
         self._failpoints = failpoints

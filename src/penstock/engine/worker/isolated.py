@@ -112,6 +112,7 @@ def _order(definition: StageDefinition, context: Context, number: int) -> Messag
     """The call as a message. Arguments travel as they are stored; only the child makes types of them."""
     claimed = context._claimed
     first = definition.position == 0
+    text = claimed.input if first else claimed.previous or "null"
     function, policy = definition.function, definition.retry
     return {
         "kind": "call",
@@ -119,7 +120,7 @@ def _order(definition: StageDefinition, context: Context, number: int) -> Messag
         "pipeline": definition.pipeline,
         "stage": definition.name,
         "first": first,
-        "values": orjson.Fragment(claimed.input.encode()) if first else context.previous,
+        "values": orjson.Fragment(text.encode()),
         "function": f"{function.__module__}:{function.__qualname__}",
         "permanent": _references(policy.permanent),
         "transient": _references(policy.transient),

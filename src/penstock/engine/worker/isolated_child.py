@@ -193,16 +193,12 @@ class Calls:
         application = resolve(self._reference)
         pipelines = getattr(application, "pipelines", None)
         if not isinstance(pipelines, dict):
-            raise InvalidSetting(
-                "app", self._reference, f"it is {type(application).__name__}, not an application"
-            )
+            raise InvalidSetting("app", self._reference, f"it is {type(application).__name__}, not an application")
         pipeline: PipelineDefinition | None = pipelines.get(call["pipeline"])
         for definition in pipeline.stages if pipeline is not None else ():
             if definition.name == call["stage"]:
                 return definition
-        problem = (
-            f"{self._reference} does not know it in a fresh process; declare it when its module is imported"
-        )
+        problem = f"{self._reference} does not know it in a fresh process; declare it when its module is imported"
         raise InvalidDefinition(what=f"Stage {call['pipeline']}/{call['stage']}", problem=problem)
 
     def _by_function(self, call: Message) -> StageDefinition:
@@ -214,9 +210,7 @@ class Calls:
             problem = f"its function cannot be imported in a process of its own ({error})"
             raise InvalidDefinition(what=what, problem=problem) from None
         if not callable(function):
-            raise InvalidDefinition(
-                what=what, problem=f"{call['function']} is {type(function).__name__}, no function"
-            )
+            raise InvalidDefinition(what=what, problem=f"{call['function']} is {type(function).__name__}, no function")
         policy = RetryPolicy(permanent=_classes(call["permanent"]), transient=_classes(call["transient"]))
         return define_stage(
             inspect.unwrap(function),

@@ -108,9 +108,7 @@ def _ending(value: NotFound | Skip | Snooze | Cancel) -> Message:
     message: Message = {"kind": "ending", "name": type(value).__name__, "reason": reason}
     if isinstance(value, Snooze):
         # Through ``encode``, which refuses a delay that is no number; JSON would make it null.
-        message["delay_seconds"] = orjson.Fragment(
-            encode(seconds(value.delay), what="delay", limit_bytes=64).encode()
-        )
+        message["delay_seconds"] = orjson.Fragment(encode(seconds(value.delay), what="delay", limit_bytes=64).encode())
     return message
 
 

@@ -1,6 +1,6 @@
 """The main of a runner process: import the application, serve until told to stop.
 
-Started by the supervisor as ``python -m penstock.engine.worker.process``; everything it needs comes in one JSON argument.
+Started by the supervisor as ``python -m penstock.engine.worker.process``; all it needs comes in one JSON argument.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ import uvloop
 from penstock.config import Settings, load
 from penstock.engine.app import Penstock
 from penstock.engine.events import Events
+from penstock.engine.observe import observers
 from penstock.engine.reference import resolve
 from penstock.engine.worker.channel import Channel
 from penstock.engine.worker.runner import Runner
@@ -26,7 +27,6 @@ from penstock.engine.worker.slots import Slots
 from penstock.engine.worker.stages import live_stages
 from penstock.errors import PenstockError, UsageError
 from penstock.failpoints import Failpoints
-from penstock.engine.observe import observers
 from penstock.storage import workers
 
 _PR_SET_PDEATHSIG = 1
@@ -62,7 +62,9 @@ def _die_with(supervisor_pid: int) -> None:
 def load_app(reference: str) -> Penstock:
     app = resolve(reference)
     if not isinstance(app, Penstock):
-        raise UsageError(f"{reference} is a {type(app).__name__}, not a Penstock application. Point --app at the object.")
+        raise UsageError(
+            f"{reference} is a {type(app).__name__}, not a Penstock application. Point --app at the object."
+        )
     return app
 
 
@@ -129,7 +131,7 @@ def main() -> None:
     try:
         uvloop.run(_serve(orders))
     except PenstockError as error:
-        print(f"penstock runner: {error}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"penstock runner: {error}\n")
         sys.stderr.flush()
         os._exit(78)
     # Threads of handlers that did not stop must not keep the process alive.

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -17,6 +17,7 @@ from penstock.engine.events import Events
 from penstock.engine.limits import Limiter, Limiters
 from penstock.engine.run import DeadlinePassed, HandBack, LiveStage, StopAsked, caller, decide_value
 from penstock.engine.settle import Settler
+from penstock.engine.tracing import traced, tracing_enabled
 from penstock.engine.worker.coordinator import Coordinator
 from penstock.engine.worker.discovery import Discovery, Pace
 from penstock.engine.worker.inbox import Held, Inbox, Refusal
@@ -95,12 +96,15 @@ class Runner:
         self._pool = await database.pool(self._settings, self._url, purpose="handlers", size=20)
         self._limiters = Limiters(self._pool, self._events)
         for stage in self.stages.values():
-            stage.call = self._limiters.heeding(caller(stage.definition, self))
+            stage.call = caller(stage.definition, self)
+            stage.throttled = self._limiters.penalise_for
+            if tracing_enabled():
+                stage.call = traced(stage.call, stage.definition)
         threads = sum(stage.pool for stage in self.stages.values() if stage.definition.execution == "thread")
         self._threads = ThreadPoolExecutor(max_workers=max(threads, 1), thread_name_prefix="penstock-handler")
         for pool in self._pools.values():
             pool.start()
-        loops: list[tuple[str, Awaitable[None]]] = [
+        loops: list[tuple[str, Coroutine[Any, Any, None]]] = [
             ("settle", self._settler.run()),
             ("discovery", self._discovery.run()),
             ("deadlines", self._watch_deadlines()),
@@ -111,10 +115,9 @@ class Runner:
             loops.append(("coordinator", self._paced_cycles()))
         self._failure = asyncio.get_running_loop().create_future()
         for name, loop in loops:
-            task = asyncio.ensure_future(loop)
-            task.set_name(f"penstock-{name}")  # type: ignore[attr-defined]
+            task = asyncio.create_task(loop, name=f"penstock-{name}")
             task.add_done_callback(self._loop_ended)
-            self._loops.append(task)  # type: ignore[arg-type]
+            self._loops.append(task)
         self._events.emit("worker.started", worker=self.worker, stages=[stage.label for stage in self.stages.values()])
 
     async def failed(self) -> None:

@@ -267,7 +267,11 @@ class Supervisor:
         cause = None if not ran else ("timeout" if overdue else "crash") if guilty else "hand back"
         why = runner.killed_for or f"the process died: {runner.how_it_ended()}"
         error = encode(
-            {"class": "timeout" if overdue else "crash", "type": "ProcessKilled" if overdue else "ProcessDied", "message": why},
+            {
+                "class": "timeout" if overdue else "crash",
+                "type": "ProcessKilled" if overdue else "ProcessDied",
+                "message": why,
+            },
             what="error",
             limit_bytes=8192,
         )

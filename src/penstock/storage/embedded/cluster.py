@@ -59,9 +59,7 @@ def _create(home: Home, installed: Path) -> None:
 
 def _run(home: Home, command: Command, *, cwd: Path, text_in: str = "") -> None:
     try:
-        code, said = home.account.run(
-            command, cwd=cwd, text_in=text_in, timeout_seconds=INITDB_TIMEOUT_SECONDS
-        )
+        code, said = home.account.run(command, cwd=cwd, text_in=text_in, timeout_seconds=INITDB_TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:
         problem = f"it took more than {INITDB_TIMEOUT_SECONDS} s"
     else:

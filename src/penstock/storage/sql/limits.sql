@@ -43,8 +43,8 @@ limited as (
            array_agg(extract(epoch from ready_at - at)::float8 order by place) filter (where granted) as delays,
            min(extract(epoch from ready_at - at)::float8) filter (where not granted) as wait_seconds,
            max(base + steps) filter (where granted) as tat,
-           rate, burst
-    from judged group by rate, burst
+           rate, burst, at
+    from judged group by rate, burst, at
 ),
 taken as (
     update penstock.limits set tat = limited.tat from limited
@@ -56,12 +56,12 @@ free as (
            clock_timestamp() as at
     from penstock.limits where key = $1
 )
-select granted, coalesce(delays, '{}') as delays, wait_seconds, rate, burst from limited
+select granted, coalesce(delays, '{}') as delays, wait_seconds, rate, burst, at from limited
 union all
 select case when blocked_until > at then 0 else cardinality($2::integer[]) end,
        case when blocked_until > at then '{}' else array_fill(0::float8, array[cardinality($2::integer[])]) end,
        case when blocked_until > at then extract(epoch from blocked_until - at)::float8 end,
-       null, null
+       null, null, at
 from free where not has_rate and not exists (select from limited)
 
 -- name: standing

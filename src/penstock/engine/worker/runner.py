@@ -20,6 +20,7 @@ from penstock.engine.settle import Settler
 from penstock.engine.tracing import traced, tracing_enabled
 from penstock.engine.worker.coordinator import Coordinator
 from penstock.engine.worker.discovery import Discovery, Pace
+from penstock.engine.worker.health import Health
 from penstock.engine.worker.inbox import Held, Inbox, Refusal
 from penstock.engine.worker.isolated import Children
 from penstock.engine.worker.listener import Listener
@@ -108,6 +109,7 @@ class Runner:
             ("settle", self._settler.run()),
             ("discovery", self._discovery.run()),
             ("deadlines", self._watch_deadlines()),
+            ("health", self._make_health().run()),
         ]
         if self._settings.listen and self._settings.profile == "event":
             loops.append(("listener", self._listener.run()))
@@ -340,6 +342,17 @@ class Runner:
             slot += stage.pool
             self._coordinator.attach(pools[stage_id])
         return pools
+
+    def _make_health(self) -> Health:
+        return Health(
+            settings=self._settings,
+            pools=self._pools,
+            inboxes=self._inboxes,
+            coordinator=self._coordinator,
+            discovery=self._discovery,
+            events=self._events,
+            database=self._pool,
+        )
 
     def _make_discovery(self) -> Discovery:
         pipelines: Mapping[int, str] = {stage_id: stage.definition.pipeline for stage_id, stage in self.stages.items()}

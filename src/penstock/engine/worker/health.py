@@ -1,0 +1,134 @@
+"""Looks at the runner from outside its loops, every half minute: reports, and repairs what can be.
+
+Repairs: a handler past its deadline that was not interrupted is; processors that are idle beside a waiting inbox are
+woken. What only a person can mend (a long transaction that holds back vacuum) is said once per report.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.config import Settings
+from penstock.engine.events import Events
+from penstock.engine.run import DeadlinePassed
+from penstock.engine.worker.coordinator import Coordinator
+from penstock.engine.worker.discovery import Discovery
+from penstock.engine.worker.inbox import Inbox
+from penstock.engine.worker.pool import Pool
+from penstock.errors import DatabaseError
+from penstock.storage import health
+from penstock.storage.database import passing
+
+_LONG_SNAPSHOT_SECONDS = 60.0
+_BLOATED = 5.0
+_MANY_DEAD_ROWS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One look. ``problems`` are sentences, empty when all is well."""
+
+    stuck_processors: int
+    stuck_rows: int
+    woken: int
+    seconds_since_poll: float
+    problems: tuple[str, ...]
+
+
+class Health:
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        pools: Mapping[int, Pool],
+        inboxes: Mapping[int, Inbox],
+        coordinator: Coordinator,
+        discovery: Discovery,
+        events: Events,
+        database: Any,
+    ) -> None:
+        """``database`` is a pool of connections."""
+        self._settings = settings
+        self._pools = pools
+        self._inboxes = inboxes
+        self._coordinator = coordinator
+        self._discovery = discovery
+        self._events = events
+        self._database = database
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.health_seconds)
+            await self.run_once()
+
+    async def run_once(self) -> Report:
+        problems: list[str] = []
+        stuck = self._interrupt_stuck(problems)
+        woken = self._wake_sleepers()
+        silent = time.monotonic() - self._discovery.polled_at
+        if silent > self._longest_silence():
+            problems.append(f"no claim was made for {silent:.0f} s")
+        rows = await self._ask_database(problems)
+        report = Report(
+            stuck_processors=stuck, stuck_rows=rows, woken=woken, seconds_since_poll=silent, problems=tuple(problems)
+        )
+        self._events.emit(
+            "worker.health",
+            stuck_processors=stuck,
+            stuck_rows=rows,
+            woken=woken,
+            seconds_since_poll=round(silent, 1),
+            problems=problems,
+        )
+        return report
+
+    def _interrupt_stuck(self, problems: list[str]) -> int:
+        """Busy beyond the deadline. The supervisor kills what does not react; a worker inside another process can
+        only say so."""
+        stuck = 0
+        now = time.monotonic_ns()
+        for pool in self._pools.values():
+            for processor in pool.busy:
+                over = (now - processor.deadline) / 1e9
+                if over <= 1.0:
+                    continue
+                stuck += 1
+                pool.interrupt(processor, DeadlinePassed((processor.deadline - processor.started) / 1e9))
+                if over > self._settings.kill_grace_seconds:
+                    problems.append(f"{processor.name} is {over:.0f} s past its deadline and does not react")
+        return stuck
+
+    def _wake_sleepers(self) -> int:
+        """No task may wait beside an idle processor; if it does, a wake-up was lost."""
+        if self._settings.profile == "paced":
+            return 0
+        waiting = sum(min(len(self._inboxes[stage]), pool.idle_count) for stage, pool in self._pools.items())
+        return self._coordinator.run_once() if waiting else 0
+
+    def _longest_silence(self) -> float:
+        paced = self._settings.profile == "paced"
+        usual = self._settings.discovery_seconds if paced else self._settings.poll_max_seconds
+        return usual * 3 + 10.0
+
+    async def _ask_database(self, problems: list[str]) -> int:
+        try:
+            async with self._database.acquire(timeout=5) as connection:
+                now = await health.pressure(connection)
+                stuck = await health.stuck_rows(connection)
+        except Exception as error:
+            if not (passing(error) or isinstance(error, DatabaseError)):
+                raise
+            problems.append(f"the database does not answer: {error}")
+            return 0
+        if now.oldest_snapshot_seconds > _LONG_SNAPSHOT_SECONDS:
+            problems.append(
+                f"a transaction is open for {now.oldest_snapshot_seconds:.0f} s and holds back vacuum; "
+                "`penstock doctor` names it"
+            )
+        if now.dead_rows > _MANY_DEAD_ROWS and now.dead_rows > _BLOATED * max(now.live_rows, 1):
+            problems.append(f"the queue table holds {now.dead_rows:,} dead rows; is autovacuum on?")
+        if stuck:
+            problems.append(f"{stuck} leased tasks belong to workers that are gone; is any worker doing upkeep?")
+        return stuck

@@ -31,9 +31,7 @@ COMMANDS: dict[str, str] = {
     "config": "Show every setting, its value and where it came from.",
     "version": "Print the version.",
 }
-_EPILOG = (
-    "Every command takes -o json. Settings come from PENSTOCK_… variables; `penstock config show` lists them."
-)
+_EPILOG = "Every command takes -o json. Settings come from PENSTOCK_… variables; `penstock config show` lists them."
 
 
 class LazyCommands(TyperGroup):
@@ -88,8 +86,6 @@ def new_app(**options: Any) -> typer.Typer:
 
 def root() -> Any:
     """The whole command line, ready to be called."""
-    app = new_app(
-        cls=LazyCommands, epilog=_EPILOG, help="Durable background processing for Python on PostgreSQL."
-    )
+    app = new_app(cls=LazyCommands, epilog=_EPILOG, help="Durable background processing for Python on PostgreSQL.")
     accept_global_options(app)
     return typer.main.get_command(app)

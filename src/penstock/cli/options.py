@@ -18,9 +18,7 @@ class Format(enum.StrEnum):
 
 
 # One declaration for all commands. None means not given: an option after the command wins over one before it.
-OutputOption = Annotated[
-    Format | None, typer.Option("--output", "-o", help="text for people, json for programs.")
-]
+OutputOption = Annotated[Format | None, typer.Option("--output", "-o", help="text for people, json for programs.")]
 AppOption = Annotated[
     str | None, typer.Option("--app", metavar="MODULE:NAME", help="The application; also PENSTOCK_APP.")
 ]
@@ -49,9 +47,7 @@ class Options:
     def over(self, before: "Options") -> "Options":
         """These, and where they say nothing, those."""
         mine = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Options(
-            **{name: getattr(before, name) if value is None else value for name, value in mine.items()}
-        )
+        return Options(**{name: getattr(before, name) if value is None else value for name, value in mine.items()})
 
     @property
     def json(self) -> bool:

@@ -58,9 +58,7 @@ class Output:
         """One JSON document and a line end."""
         import orjson
 
-        options = (
-            orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z | (orjson.OPT_INDENT_2 if self.stdout.isatty() else 0)
-        )
+        options = orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z | (orjson.OPT_INDENT_2 if self.stdout.isatty() else 0)
         self.stdout.write(orjson.dumps(data, default=str, option=options).decode() + "\n")
         self.stdout.flush()
 
@@ -126,36 +124,27 @@ def shown(value: Any) -> str:
 def write_table(stdout: TextIO, rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> None:
     """On a terminal with rich, cut to its width; elsewhere plain, aligned and never cut."""
     cells = [[" ".join(column.text(row).split()) for column in columns] for row in rows]
-    right = [
-        column.right or all(isinstance(row.get(column.key), int | float) for row in rows)
-        for column in columns
-    ]
+    right = [column.right or all(isinstance(row.get(column.key), int | float) for row in rows) for column in columns]
     if stdout.isatty():
         _rich_table(stdout, cells, columns, right)
     else:
         _plain_table(stdout, cells, columns, right)
 
 
-def _rich_table(
-    stdout: TextIO, cells: list[list[str]], columns: Sequence[Column], right: Sequence[bool]
-) -> None:
+def _rich_table(stdout: TextIO, cells: list[list[str]], columns: Sequence[Column], right: Sequence[bool]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column, to_right in zip(columns, right, strict=True):
-        table.add_column(
-            column.title, justify="right" if to_right else "left", no_wrap=True, overflow="ellipsis"
-        )
+        table.add_column(column.title, justify="right" if to_right else "left", no_wrap=True, overflow="ellipsis")
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))
     Console(file=stdout, highlight=False).print(table)
 
 
-def _plain_table(
-    stdout: TextIO, cells: list[list[str]], columns: Sequence[Column], right: Sequence[bool]
-) -> None:
+def _plain_table(stdout: TextIO, cells: list[list[str]], columns: Sequence[Column], right: Sequence[bool]) -> None:
     lines = [[column.title for column in columns], *cells]
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
     for line in lines:

@@ -54,6 +54,13 @@ class Events:
     def __init__(self, subscribers: Sequence[Subscriber] = ()) -> None:
         self._subscribers = tuple(subscribers)
 
+    def add(self, subscriber: Subscriber) -> None:
+        """For a part that comes later than the application, such as a worker inside its process."""
+        self._subscribers = (*self._subscribers, subscriber)
+
+    def remove(self, subscriber: Subscriber) -> None:
+        self._subscribers = tuple(one for one in self._subscribers if one != subscriber)
+
     def emit(self, name: str, **data: Any) -> None:
         if not self._subscribers:
             return

@@ -13,6 +13,8 @@ from penstock.engine.events import NAMES, Event, Subscriber
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 # A line names at most so many ids; the count is always whole.
 _IDS_SHOWN = 1000
+# For other subscribers: as long as the ids, and one lookup away from them.
+_NOT_LOGGED = frozenset({"job_of"})
 
 
 def make_logger(settings: Settings) -> Any:
@@ -43,7 +45,7 @@ def log_subscriber(settings: Settings) -> Subscriber:
         level = NAMES[event.name][0]
         if _LEVELS[level] < threshold:
             return
-        data = event.data
+        data = {key: value for key, value in event.data.items() if key not in _NOT_LOGGED}
         task_ids = data.get("tasks")
         if task_ids is not None and len(task_ids) > _IDS_SHOWN:
             data = data | {"tasks": task_ids[:_IDS_SHOWN], "left_out": len(task_ids) - _IDS_SHOWN}

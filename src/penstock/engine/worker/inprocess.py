@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from penstock import version
 from penstock.engine.app import Penstock
+from penstock.engine.observe.changes import Changes
 from penstock.engine.upkeep.duties import all_duties
 from penstock.engine.upkeep.duty import Upkeep
 from penstock.engine.worker.heartbeat import Heart
@@ -41,11 +42,15 @@ class InProcessWorker:
         self._slots: Slots | None = None
         self._beating: _HeartThread | None = None
         self._upkeep: asyncio.Task[None] | None = None
+        self._changes = Changes(app.connection)
+        self._telling: asyncio.Task[None] | None = None
         self._restarting: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         await self._app.open()
+        self._app.events.add(self._changes.on_event)
         await self._start_runner()
+        self._telling = asyncio.create_task(self._changes.run())
         if self._with_upkeep:
             settings, events = self._app.settings, self._app.events
             upkeep = Upkeep(
@@ -59,7 +64,7 @@ class InProcessWorker:
 
     async def stop(self, grace_seconds: float | None = None) -> None:
         """Finish or hand back within the grace, then say goodbye."""
-        for side in (self._restarting, self._upkeep):
+        for side in (self._restarting, self._upkeep, self._telling):
             if side is not None:
                 side.cancel()
                 await asyncio.gather(side, return_exceptions=True)
@@ -68,6 +73,8 @@ class InProcessWorker:
             await self._end_heart()
             async with self._app.connection() as connection:
                 await workers.stop(connection, [self.runner.worker])
+            await self._changes.run_once()
+        self._app.events.remove(self._changes.on_event)
         self._drop_slots()
 
     async def __aenter__(self) -> "InProcessWorker":
@@ -80,6 +87,7 @@ class InProcessWorker:
     async def _start_runner(self) -> None:
         settings, url = self._app.settings, await self._app.database_url()
         stages = live_stages(self._app, settings, self._only)
+        self._changes.know({stage.id: stage.label for stage in stages})
         self._slots = Slots.create(max(slot_count(stages), 1))
         sent_at = time.monotonic()
         async with self._app.connection() as connection:

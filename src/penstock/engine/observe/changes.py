@@ -1,0 +1,136 @@
+"""Tells outside listeners what changed, on the channel ``penstock_changes``.
+
+Listens to the engine's events and sends what they add up to, at most five times a second per process, whatever the
+load: a dashboard is kept fresh without a message per task. See ``docs/notify.md`` for the payload.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from penstock.engine.events import Event
+from penstock.errors import DatabaseError
+from penstock.storage import changes
+from penstock.storage.database import passing
+
+EVERY_SECONDS = 0.2
+# PostgreSQL refuses payloads of 8,000 bytes.
+LIMIT_BYTES = 7500
+
+Connect = Callable[[], AbstractAsyncContextManager[Any]]
+
+
+class Changes:
+    """``on_event`` gathers, ``run`` sends. What could not be sent stays and goes out with the next message."""
+
+    def __init__(self, connect: Connect) -> None:
+        self._connect = connect
+        self._labels: dict[int, str] = {}
+        self._first: dict[str, str] = {}
+        self._stages: dict[str, dict[str, int]] = {}
+        self._jobs: set[int] = set()
+        # Job of each task this process holds: endings name tasks only.
+        self._job_of: dict[int, int] = {}
+        self._something = asyncio.Event()
+
+    def know(self, labels: Mapping[int, str]) -> None:
+        """Names of stages by id, in the order of their pipelines."""
+        self._labels.update(labels)
+        for label in labels.values():
+            self._first.setdefault(label.partition("/")[0], label)
+
+    def on_event(self, event: Event) -> None:
+        data = event.data
+        match event.name:
+            case "tasks.enqueued":
+                self._count(self._first.get(data["pipeline"], data["pipeline"]), "enqueued", data["count"])
+                if "job" in data:
+                    self._jobs.add(data["job"])
+            case "tasks.claimed":
+                self._count(self._label(data), "claimed", data["count"])
+                job_of = data.get("job_of")
+                if job_of:
+                    self._job_of.update(job_of)
+                    self._jobs.update(job_of.values())
+            case "tasks.finished":
+                self._count(self._label(data), data["state"].lower(), data["count"])
+                self._let_go(data["tasks"])
+            case "tasks.advanced":
+                self._count(self._label(data), "advanced", data["count"])
+                self._let_go(data["tasks"])
+            case "tasks.released":
+                self._count(self._label(data), "released", data["count"])
+                self._let_go(data["tasks"])
+            case "tasks.reprocessed":
+                self._jobs.add(data["job"])
+            case _:
+                return
+        self._something.set()
+
+    async def run(self) -> None:
+        """Send when there is something; the pause comes after, so a lone change is told at once."""
+        while True:
+            await self._something.wait()
+            await self.run_once()
+            await asyncio.sleep(EVERY_SECONDS)
+
+    async def run_once(self) -> int:
+        """Send one message with what was gathered; returns how many stages and jobs it named."""
+        self._something.clear()
+        stages, jobs = self._stages, self._jobs
+        if not stages and not jobs:
+            return 0
+        self._stages, self._jobs = {}, set()
+        try:
+            async with self._connect() as connection:
+                await changes.tell(connection, payload(stages, jobs))
+        except Exception as error:
+            if not (passing(error) or isinstance(error, DatabaseError)):
+                raise
+            self._put_back(stages, jobs)
+            return 0
+        return len(stages) + len(jobs)
+
+    def _put_back(self, stages: dict[str, dict[str, int]], jobs: set[int]) -> None:
+        for label, counts in stages.items():
+            for what, n in counts.items():
+                self._count(label, what, n)
+        self._jobs |= jobs
+        self._something.set()
+
+    def _label(self, data: Mapping[str, Any]) -> str:
+        return self._labels.get(data["stage"], str(data["stage"]))
+
+    def _count(self, label: str, what: str, n: int) -> None:
+        if n:
+            counts = self._stages.setdefault(label, {})
+            counts[what] = counts.get(what, 0) + n
+
+    def _let_go(self, task_ids: list[int]) -> None:
+        if self._job_of:
+            for task_id in task_ids:
+                job = self._job_of.pop(task_id, None)
+                if job is not None:
+                    self._jobs.add(job)
+
+
+def payload(stages: Mapping[str, Mapping[str, int]], jobs: set[int]) -> str:
+    """JSON that fits into one NOTIFY. Where it does not, jobs are left out first and ``complete`` is false."""
+    message: dict[str, Any] = {
+        "stages": stages,
+        "jobs": sorted(jobs),
+        "complete": True,
+        "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    }
+    while len(encoded := orjson.dumps(message)) > LIMIT_BYTES:
+        message["complete"] = False
+        if message["jobs"]:
+            message["jobs"] = message["jobs"][: len(message["jobs"]) // 2]
+        else:
+            kept = list(message["stages"].items())
+            message["stages"] = dict(kept[: len(kept) // 2])
+    return encoded.decode()

@@ -1,4 +1,4 @@
-"""The application of the tests of isolated handlers: every way in which a handler can end, and some it should not."""
+"""An application of isolated handlers: every way in which a handler can end, and some it should not."""
 
 import ctypes
 import math
@@ -146,7 +146,7 @@ def prints() -> str:
     return "printed"
 
 
-@app.task(isolated=True)
+@app.task(isolated=True, max_attempts=10, retry=RetryPolicy(base_seconds=0.01))
 def dies(how: str) -> None:
     if how == "segfault":
         ctypes.string_at(0)

@@ -1,4 +1,4 @@
-"""A program with one isolated handler in flight, to be killed: ``python -m tests.crash.isolated_runner TASK PATH``."""
+"""A program with one isolated handler in flight, to be killed. Arguments: the task and its path."""
 
 import asyncio
 import sys

@@ -1,0 +1,199 @@
+"""Dead letters: look, edit, replay. One, or all that match, with a canary first and no faster than asked."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock import lifecycle
+from penstock.engine.app import Penstock
+from penstock.engine.handles import Task
+from penstock.engine.payload import encode
+from penstock.errors import InvalidSetting, TaskNotFound, UnknownTask, UsageError, WaitTimeout
+from penstock.lifecycle import State
+from penstock.model import MAX_INPUT_BYTES
+from penstock.storage import checkpoints, outcomes, reads, tasks
+from penstock.storage import dead_letters as table
+from penstock.storage.dead_letters import DeadLetterFilter
+from penstock.storage.reads import Page, Place
+
+__all__ = ["Canary", "DeadLetterFilter", "Replay", "edit", "page", "replay", "replay_matching", "show"]
+
+_BATCH = 500
+# A paced replay goes in small steps, so that "5 a second" is not 500 at once and then a long pause.
+_STEPS_PER_SECOND = 5
+
+Tell = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canary:
+    """What became of the one that went first. ``state`` is None when it had not ended in time."""
+
+    task_id: int
+    state: State | None
+    same_error: bool
+    error: Mapping[str, Any] | None
+
+    @property
+    def passed(self) -> bool:
+        return self.state is not None and self.state is not State.ERROR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """``stopped``: the canary failed, and the others were left as they are."""
+
+    replayed: int
+    canary: Canary | None = None
+
+    @property
+    def stopped(self) -> bool:
+        return self.canary is not None and not self.canary.passed
+
+
+async def page(app: Penstock, wanted: DeadLetterFilter, *, after: Place | None = None, limit: int = 50) -> Page:
+    async with app.connection() as connection:
+        return await table.page(connection, wanted, after=after, limit=limit)
+
+
+async def show(app: Penstock, task_id: int) -> dict[str, Any]:
+    """Everything stored about it, with the history of its runs and the results of its finished stages."""
+    async with app.connection() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
+        task = await tasks.get(connection, task_id)
+        if task is None:
+            raise TaskNotFound(task_id)
+        task["history"] = await tasks.history(connection, task_id)
+        task["checkpoints"] = await checkpoints.of_task(connection, task_id)
+    return task
+
+
+async def edit(app: Penstock, task_id: int, new_input: Mapping[str, Any], *, by: str) -> Task[Any]:
+    """Closes the dead letter and stores an edited copy, both or neither. An input never changes; a copy does."""
+    async with app.connection() as connection:
+        source = await table.origin(connection, task_id)
+        if source is None:
+            raise TaskNotFound(task_id)
+        encoded = _checked(app, source["pipeline"], new_input)
+        async with connection.transaction():
+            if source["status"] == State.ERROR:
+                copy_id = await table.copy(connection, source, encoded)
+                if await outcomes.replace(connection, task_id, copy_id, by):
+                    app.events.emit("tasks.edited", tasks=[task_id], copy=copy_id, by=by)
+                    return Task(app, copy_id)
+            # Somebody was quicker, or it never was one: say which state it is in now, and store nothing.
+            state = await tasks.get(connection, task_id)
+            lifecycle.require("edit", State[state["state"]] if state else State.SKIPPED, f"task {task_id}")
+    raise UsageError(f"Task {task_id} changed while it was edited. Look at it again.")
+
+
+def _checked(app: Penstock, pipeline: str, new_input: Mapping[str, Any]) -> str:
+    """Checked like an enqueue where this application declares the task; without it, by its handler later."""
+    if not isinstance(new_input, Mapping):
+        raise UsageError(f"The input of {pipeline!r} has to be a JSON object, not {type(new_input).__name__}.")
+    if (known := app.pipelines.get(pipeline)) is not None:
+        new_input = known.first.arguments.check(new_input)
+    return encode(new_input, what=f"input of {pipeline!r}", limit_bytes=MAX_INPUT_BYTES)
+
+
+async def replay(app: Penstock, task_ids: Sequence[int], *, by: str, from_stage: str | None = None) -> list[int]:
+    """Start these again; returns those that were dead letters."""
+    async with app.connection() as connection:
+        started = await _again(connection, task_ids, by, from_stage)
+    await _told(app, len(started), by)
+    return started
+
+
+async def replay_matching(
+    app: Penstock,
+    wanted: DeadLetterFilter,
+    *,
+    by: str,
+    canary: bool = False,
+    canary_seconds: float = 60.0,
+    per_second: float | None = None,
+    tell: Tell = lambda replayed: None,
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Replay:
+    """Start all that match again, newest first. Whoever fails once more meanwhile is not taken a second time."""
+    if per_second is not None and not 0 < per_second <= 1_000_000:
+        raise InvalidSetting("rate", per_second, "use a number of tasks per second above 0")
+    await _known(app, wanted.pipeline)
+    replayed, first = 0, None
+    begun = clock()
+    async for found in _matching(app, wanted):
+        letters = list(found)
+        while canary and first is None and letters:
+            first = await _canary(app, letters.pop(0), by, canary_seconds)
+            if first is not None:
+                replayed, begun = 1, clock()
+                tell(replayed)
+        if first is not None and not first.passed:
+            break
+        ids = [letter["task_id"] for letter in letters]
+        for chunk in _chunks(ids, per_second):
+            replayed += len(await replay(app, chunk, by=by))
+            tell(replayed)
+            if per_second is not None:
+                await pause(max(begun + replayed / per_second - clock(), 0.0))
+    return Replay(replayed=replayed, canary=first)
+
+
+async def _matching(app: Penstock, wanted: DeadLetterFilter) -> AsyncIterator[tuple[dict[str, Any], ...]]:
+    """Pages of what is dead now. New ones have a later time, and pages go backwards, so each is seen once."""
+    async with app.connection() as connection:
+        place: Place | None = Place(task_id=0, at=await table.database_now(connection))
+    while place is not None:
+        async with app.connection() as connection:
+            found = await table.page(connection, wanted, after=place, limit=_BATCH)
+        if found.rows:
+            yield found.rows
+        place = found.next
+
+
+async def _canary(app: Penstock, letter: Mapping[str, Any], by: str, seconds: float) -> Canary | None:
+    """None: somebody else has taken it in the meantime."""
+    task_id = letter["task_id"]
+    if not await replay(app, [task_id], by=by):
+        return None
+    try:
+        state, _, error = await Task[Any](app, task_id).wait(seconds)
+    except WaitTimeout:
+        return Canary(task_id=task_id, state=None, same_error=False, error=None)
+    same = state is State.ERROR and (error or {}).get("type") == letter["error"].get("type")
+    return Canary(task_id=task_id, state=state, same_error=same, error=error)
+
+
+def _chunks(ids: Sequence[int], per_second: float | None) -> list[Sequence[int]]:
+    size = _BATCH if per_second is None else min(max(int(per_second / _STEPS_PER_SECOND), 1), _BATCH)
+    return [ids[start : start + size] for start in range(0, len(ids), size)]
+
+
+async def _again(connection: Any, task_ids: Sequence[int], by: str, from_stage: str | None) -> list[int]:
+    return await outcomes.reprocess(
+        connection,
+        task_ids,
+        statuses=[State.ERROR],
+        from_stage=from_stage,
+        by=by,
+        delay_seconds=0.0,
+        reset_attempts=True,
+    )
+
+
+async def _told(app: Penstock, count: int, by: str) -> None:
+    if count:
+        await app.wake_all()
+        app.events.emit("tasks.reprocessed", count=count, by=by)
+
+
+async def _known(app: Penstock, pipeline: str | None) -> None:
+    """A mistyped name would match nothing and look like success."""
+    if pipeline is None:
+        return
+    async with app.connection() as connection:
+        known = await reads.pipelines(connection)
+    if pipeline not in known:
+        raise UnknownTask(pipeline, known)

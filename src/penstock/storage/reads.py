@@ -1,0 +1,218 @@
+"""The read side: lists, loads and the position of one task. One function per query of ``sql/reads.sql``.
+
+Every list is a page behind a position. A page may be short and still have a ``next``: a filter looks at a bounded
+number of rows per page, so that a rare match costs more pages, never a slow one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from penstock.lifecycle import State
+from penstock.storage.queries import load
+
+_sql = load("reads")
+Connection = Any
+Row = dict[str, Any]
+
+NEWEST = 2**63 - 1
+WINDOW = 10_000
+LONGEST_PAGE = 1000
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = datetime(9999, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a page ended. ``at`` is set in lists that are ordered by a time."""
+
+    task_id: int
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFilter:
+    """One state at most: each state is another list, with an order and an index of its own."""
+
+    state: State | None = None
+    pipeline: str | None = None
+    job_id: int | None = None
+    owner: str | None = None
+
+    @property
+    def narrows(self) -> bool:
+        return self.pipeline is not None or self.owner is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    rows: tuple[Row, ...]
+    next: Place | None
+
+
+async def task_page(connection: Connection, wanted: TaskFilter, *, after: Place | None = None, limit: int = 50) -> Page:
+    """One page of tasks. Newest first, except PENDING (what is due first) and a job's endings (newest ending first)."""
+    limit = min(max(limit, 1), LONGEST_PAGE)
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        match wanted.state:
+            case None:
+                ids, place = await _newest(connection, wanted, after, limit)
+            case State.PENDING:
+                ids, place = await _waiting(connection, wanted, after, limit)
+            case State.PROCESSING:
+                ids, place = await _running(connection, wanted, after, limit)
+            case _ if wanted.job_id is not None:
+                ids, place = await _finished_of_job(connection, wanted, after, limit)
+            case _:
+                ids, place = await _finished(connection, wanted, after, limit)
+        rows = await task_rows(connection, ids)
+    return Page(rows=tuple(rows[one] for one in ids if one in rows), next=place)
+
+
+Found = tuple[list[int], Place | None]
+
+
+async def _newest(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
+    window = WINDOW if wanted.narrows else limit
+    values = (_before(after), window, wanted.pipeline, wanted.owner, limit)
+    if wanted.job_id is None:
+        rows = await connection.fetch(_sql.newest, *values)
+    else:
+        rows = await connection.fetch(_sql.newest_of_job, *values, wanted.job_id)
+    return _windowed(rows, window, limit)
+
+
+async def _waiting(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
+    at, task_id = (_EARLIEST, 0) if after is None else (after.at or _EARLIEST, after.task_id)
+    rows = await connection.fetch(_sql.waiting, at, task_id, limit, wanted.pipeline, wanted.job_id, wanted.owner)
+    return _timed(rows, limit)
+
+
+async def _running(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
+    rows = await connection.fetch(_sql.running, _before(after), limit, wanted.pipeline, wanted.job_id, wanted.owner)
+    ids = [row["task_id"] for row in rows]
+    return ids, Place(task_id=ids[-1]) if len(ids) == limit else None
+
+
+async def _finished_of_job(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
+    """A job has one pipeline and one owner, so those two narrow nothing here."""
+    at, task_id = (_LATEST, NEWEST) if after is None else (after.at or _LATEST, after.task_id)
+    rows = await connection.fetch(_sql.finished_of_job, wanted.job_id, wanted.state, at, task_id, limit)
+    return _timed(rows, limit)
+
+
+async def _finished(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
+    rows = await connection.fetch(
+        _sql.finished, _before(after), WINDOW, wanted.pipeline, wanted.owner, limit, wanted.state
+    )
+    return _windowed(rows, WINDOW, limit)
+
+
+def _before(after: Place | None) -> int:
+    return NEWEST if after is None else after.task_id
+
+
+def _windowed(rows: Sequence[Any], window: int, limit: int) -> Found:
+    """A full page goes on behind its last row, a full window behind the last row that was looked at."""
+    ids = [row["task_id"] for row in rows if row["task_id"] is not None]
+    if len(ids) >= limit:
+        return ids, Place(task_id=ids[-1])
+    if rows and rows[0]["looked"] >= window:
+        return ids, Place(task_id=rows[0]["last_id"])
+    return ids, None
+
+
+def _timed(rows: Sequence[Any], limit: int) -> Found:
+    ids = [row["task_id"] for row in rows]
+    return ids, Place(task_id=ids[-1], at=rows[-1]["at"]) if len(ids) == limit else None
+
+
+async def task_rows(connection: Connection, task_ids: Sequence[int]) -> dict[int, Row]:
+    rows = await connection.fetch(_sql.task_rows, task_ids)
+    return {row["task_id"]: dict(row) for row in rows}
+
+
+async def stage_load(connection: Connection) -> list[Row]:
+    """``present`` less ``running`` is what waits; ``held`` counts paused lanes that hold something."""
+    rows = [dict(row) for row in await connection.fetch(_sql.stage_load)]
+    for row in rows:
+        row["policy"] = orjson.loads(row["policy"])
+        row["waiting"] = max(row.pop("present") - row["running"], 0)
+    return rows
+
+
+async def stage_rates(connection: Connection) -> dict[int, Row]:
+    return {row["stage"]: dict(row) for row in await connection.fetch(_sql.stage_rates)}
+
+
+async def lane_page(
+    connection: Connection,
+    *,
+    before: int | None = None,
+    idle_too: bool = False,
+    pipeline: str | None = None,
+    limit: int,
+) -> list[Row]:
+    rows = [
+        dict(row)
+        for row in await connection.fetch(_sql.lanes, NEWEST if before is None else before, idle_too, pipeline, limit)
+    ]
+    for row in rows:
+        row["waiting"] = max(row.pop("present") - row["running"], 0)
+    return rows
+
+
+async def job_movements(connection: Connection, job_ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
+    rows = await connection.fetch(_sql.job_movements, job_ids)
+    return {row["job_id"]: row for row in rows}
+
+
+async def job_ended_lately(connection: Connection, job_id: int, at_most: int = 20_000) -> int:
+    ended: int = await connection.fetchval(_sql.job_ended_lately, job_id, at_most)
+    return ended
+
+
+async def position(connection: Connection, task_id: int) -> Mapping[str, Any] | None:
+    row: Mapping[str, Any] | None = await connection.fetchrow(_sql.position, task_id)
+    return row
+
+
+async def servers_of_stage(connection: Connection, stage: int) -> list[Row]:
+    rows = [dict(row) for row in await connection.fetch(_sql.servers_of_stage, stage)]
+    for row in rows:
+        row["status"] = orjson.loads(row["status"])
+    return rows
+
+
+async def leased_of_stage(connection: Connection, stage: int) -> int:
+    count: int = await connection.fetchval(_sql.leased_of_stage, stage)
+    return count
+
+
+async def leased_of_lane(connection: Connection, pipeline: str, lane: int) -> int:
+    count: int = await connection.fetchval(_sql.leased_of_lane, pipeline, lane)
+    return count
+
+
+async def ahead_in_lane(
+    connection: Connection, *, stage: int, lane: int, run_at: datetime, task_id: int, at_most: int
+) -> int:
+    count: int = await connection.fetchval(_sql.ahead_in_lane, stage, lane, run_at, task_id, at_most)
+    return count
+
+
+async def ahead_by_priority(connection: Connection, *, stage: int, priority: int, pipeline: str) -> tuple[int, int]:
+    """(waiting in lanes that go first, lanes of the same priority that hold something, this one included)."""
+    row = await connection.fetchrow(_sql.ahead_by_priority, stage, priority, pipeline)
+    return max(row["ahead"], 0), row["turns"]
+
+
+async def pipelines(connection: Connection) -> list[str]:
+    return [row["pipeline"] for row in await connection.fetch(_sql.pipelines)]
+
+
+async def stages_without_worker(connection: Connection) -> list[Row]:
+    return [dict(row) for row in await connection.fetch(_sql.stages_without_worker)]

@@ -1,0 +1,226 @@
+"""The plans of the read side, on tables in their working state: many finished tasks, a backlog, a few leases.
+
+A plan is judged by the rows it touches, not by its name alone: whatever the planner picks, a page must not read
+more than its window.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from penstock.lifecycle import State
+from penstock.storage import dead_letters, reads, stages
+from penstock.storage.dead_letters import DeadLetterFilter
+from penstock.storage.queries import load
+from penstock.storage.reads import NEWEST, Place, TaskFilter
+from penstock.storage.stages import Declared
+from tests.conftest import copy_database, drop_database, with_database
+
+TASKS = 30_000
+FINISHED = 20_000
+EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+
+_FILL = """
+insert into penstock.lanes (pipeline, key, job_id)
+    select case when n % 2 = 0 then 'mail' else 'index' end, 'job:' || n, n from generate_series(1, 50) n;
+insert into penstock.tasks (id, entry, job_id, owner, input)
+    select n, 2 - n % 2, 1 + n % 50, null, jsonb_build_object('n', n) from generate_series(1, {tasks}) n;
+insert into penstock.outcomes (task_id, job_id, lane, stage, status, attempts, run, finished_at, error)
+    select n, 1 + n % 50, 1 + n % 50, 2 - n % 2, case when n % 100 = 0 then 3 else 2 end, 1, 1,
+           now() - ({tasks} - n) * interval '1 second', '{{"type": "ValueError", "message": "bad"}}'
+    from generate_series(1, {finished}) n;
+insert into penstock.queue (task_id, lane, stage, worker, lease, run_at)
+    select n, 1 + n % 50, 2 - n % 2, case when n > {tasks} - 200 then 1 end, n, now() - interval '1 hour'
+    from generate_series({finished} + 1, {tasks}) n;
+insert into penstock.counts (lane, stage, state, n, folded)
+    select 1 + n % 50, 2 - n % 2, s, 1200, true from generate_series(0, 49) n cross join unnest(array[0, 2]) s;
+select setval(pg_get_serial_sequence('penstock.tasks', 'id'), {tasks});
+"""
+
+
+async def _fill(server_url: str, template: str, name: str) -> None:
+    await copy_database(server_url, template, name)
+    connection = await asyncpg.connect(with_database(server_url, name))
+    try:
+        for pipeline in ("mail", "index"):
+            declared = Declared(name=pipeline, position=0, max_attempts=3, max_running=None, policy="{}")
+            await stages.register(connection, pipeline, [declared])
+        await connection.execute(_FILL.format(tasks=TASKS, finished=FINISHED))
+        await connection.execute("vacuum analyze")
+    finally:
+        await connection.close()
+
+
+@pytest.fixture(scope="module")
+def filled_url(server_url: str, template_name: str) -> Iterator[str]:
+    """Filled once: the tests here read, or add a little that the others do not see."""
+    name = f"penstock_plans_{uuid4().hex[:12]}"
+    asyncio.run(_fill(server_url, template_name, name))
+    yield with_database(server_url, name)
+    asyncio.run(drop_database(server_url, name))
+
+
+@pytest.fixture
+async def filled(filled_url: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(filled_url)
+    # What a connection uses after some calls of a prepared statement: the plan for any values.
+    await connection.execute("set plan_cache_mode = force_generic_plan")
+    yield connection
+    await connection.close()
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("Plans", []):
+        yield from nodes(child)
+
+
+async def touched(connection: asyncpg.Connection, query: str, *values: Any) -> tuple[dict[str, int], set[str]]:
+    """Rows read per table (kept and thrown away), and the indexes used."""
+    text = await connection.fetchval(f"explain (analyze, format json) {query}", *values)
+    rows: dict[str, int] = {}
+    indexes: set[str] = set()
+    for node in nodes(json.loads(text)[0]["Plan"]):
+        loops = node.get("Actual Loops", 1)
+        if (table := node.get("Relation Name")) is not None:
+            read = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * loops
+            rows[table] = rows.get(table, 0) + int(read)
+        if "Index Name" in node:
+            indexes.add(node["Index Name"])
+    return rows, indexes
+
+
+async def test_the_newest_tasks_are_read_from_the_end_of_the_primary_key(filled: asyncpg.Connection) -> None:
+    rows, indexes = await touched(filled, load("reads").newest, 25_000, 50, None, None, 50)
+    assert rows["tasks"] <= 50
+    assert "tasks_pkey" in indexes
+
+
+async def test_a_filter_reads_its_window_and_no_more(filled: asyncpg.Connection) -> None:
+    rows, _ = await touched(filled, load("reads").newest, NEWEST, 10_000, "mail", None, 50)
+    assert rows["tasks"] <= 10_000
+
+
+async def test_a_jobs_tasks_come_from_its_own_index(filled: asyncpg.Connection) -> None:
+    rows, indexes = await touched(filled, load("reads").newest_of_job, 25_000, 50, None, None, 50, 7)
+    assert rows["tasks"] <= 50
+    assert "tasks_job" in indexes
+
+
+async def test_waiting_tasks_are_the_fronts_of_their_lanes(filled: asyncpg.Connection) -> None:
+    rows, indexes = await touched(filled, load("reads").waiting, EARLIEST, 0, 20, None, None, None)
+    assert rows["queue"] <= 50 * 20
+    assert "queue_ready" in indexes
+
+
+async def test_running_tasks_are_read_from_the_leased_rows_only(filled: asyncpg.Connection) -> None:
+    rows, _ = await touched(filled, load("reads").running, NEWEST, 50, None, None, None)
+    assert rows["queue"] <= 200
+
+
+async def test_a_jobs_endings_of_one_state_come_in_order(filled: asyncpg.Connection) -> None:
+    rows, indexes = await touched(filled, load("reads").finished_of_job, 7, int(State.DONE), LATEST, NEWEST, 50)
+    assert rows["outcomes"] <= 50
+    assert indexes == {"outcomes_job"}
+
+
+async def test_endings_over_all_jobs_read_a_window(filled: asyncpg.Connection) -> None:
+    rows, _ = await touched(filled, load("reads").finished, NEWEST, 10_000, None, None, 50, int(State.DONE))
+    assert rows["outcomes"] <= 10_000
+
+
+async def test_the_rows_of_a_page_are_looked_up_by_their_ids(filled: asyncpg.Connection) -> None:
+    ids = [*range(100, 150), *range(25_000, 25_050)]
+    rows, indexes = await touched(filled, load("reads").task_rows, ids)
+    assert {"tasks_pkey", "queue_pkey", "outcomes_pkey"} <= indexes
+    assert rows["tasks"] <= 4 * len(ids)
+    assert rows["queue"] + rows["outcomes"] <= 2 * len(ids)
+
+
+async def test_dead_letters_are_read_from_their_partial_index(filled: asyncpg.Connection) -> None:
+    rows, indexes = await touched(filled, load("dead_letters").page, LATEST, NEWEST, EARLIEST, 20, None, None, None, 20)
+    assert "outcomes_dead" in indexes
+    assert rows["outcomes"] <= 20 * 2
+
+
+async def test_the_load_of_the_stages_probes_the_queue_and_does_not_count_it(filled: asyncpg.Connection) -> None:
+    rows, _ = await touched(filled, load("reads").stage_load)
+    assert rows["queue"] <= 200 + 2 * 50
+    assert "tasks" not in rows
+
+
+async def test_the_position_of_a_task_is_one_lookup_per_table(filled: asyncpg.Connection) -> None:
+    rows, _ = await touched(filled, load("reads").position, 25_000)
+    assert max(rows[table] for table in ("tasks", "queue")) <= 1
+
+
+async def test_what_is_ahead_in_a_lane_is_counted_up_to_a_bound(filled: asyncpg.Connection) -> None:
+    rows, indexes = await touched(filled, load("reads").ahead_in_lane, 2, 2, LATEST, NEWEST, 100)
+    assert rows["queue"] <= 100
+    assert "queue_ready" in indexes
+
+
+async def test_pages_show_every_task_once_while_others_arrive(filled: asyncpg.Connection) -> None:
+    """Keyset pages: what is new stands before the first page, never inside a later one."""
+    wanted = TaskFilter(job_id=7)
+    expected = [
+        row["id"] for row in await filled.fetch("select id from penstock.tasks where job_id = 7 order by id desc")
+    ]
+    seen: list[int] = []
+    place: Place | None = None
+    while True:
+        page = await reads.task_page(filled, wanted, after=place, limit=400)
+        seen += [row["task_id"] for row in page.rows]
+        await filled.execute("insert into penstock.tasks (entry, job_id, input) values (1, 7, '{}')")
+        if (place := page.next) is None:
+            break
+    assert seen == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (TaskFilter(state=State.PENDING), "select task_id from penstock.queue where worker is null"),
+        (TaskFilter(state=State.PROCESSING), "select task_id from penstock.queue where worker is not null"),
+        (TaskFilter(state=State.ERROR), "select task_id from penstock.outcomes where status = 3"),
+        (
+            TaskFilter(state=State.DONE, job_id=7),
+            "select task_id from penstock.outcomes where job_id = 7 and status = 2",
+        ),
+        (
+            TaskFilter(state=State.PENDING, pipeline="mail", job_id=8),
+            "select task_id from penstock.queue where lane = 8 and worker is null",
+        ),
+    ],
+)
+async def test_the_pages_of_a_state_add_up_to_its_tasks(
+    filled: asyncpg.Connection, wanted: TaskFilter, expected: str
+) -> None:
+    seen: list[int] = []
+    place: Place | None = None
+    while True:
+        page = await reads.task_page(filled, wanted, after=place, limit=1000)
+        seen += [row["task_id"] for row in page.rows]
+        if (place := page.next) is None:
+            break
+    assert len(seen) == len(set(seen))
+    assert sorted(seen) == sorted(row["task_id"] for row in await filled.fetch(expected))
+
+
+async def test_pages_of_dead_letters_with_a_rare_filter_end_and_lose_nothing(filled: asyncpg.Connection) -> None:
+    await filled.execute(
+        """update penstock.outcomes set error = '{"type": "Rare"}' where task_id in (100, 10000, 20000)"""
+    )
+    place, seen = None, []
+    while True:
+        page = await dead_letters.page(filled, DeadLetterFilter(error_type="Rare"), after=place, limit=2)
+        seen += [row["task_id"] for row in page.rows]
+        if (place := page.next) is None:
+            break
+    assert seen == [20_000, 10_000, 100]

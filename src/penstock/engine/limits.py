@@ -72,8 +72,8 @@ class Limiter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """The other side said "slow down" inside the block: that holds for everybody."""
-        if error is not None and (wait := self._wait_asked(error)) is not None:
-            await self.penalise(wait, str(error))
+        if error is not None:
+            await self.penalise_for(error)
 
     def __enter__(self) -> "Limiter":
         self._from_thread(self.acquire())
@@ -87,9 +87,7 @@ class Limiter:
     async def acquire(self, weight: int = 1) -> None:
         """Returns when ``weight`` permits may be used, at once."""
         if not limits.whole_number(weight, 1, limits.LARGEST_BURST):
-            raise InvalidSetting(
-                f"weight at limiter {self.key!r}", weight, "it has to be a whole number from 1"
-            )
+            raise InvalidSetting(f"weight at limiter {self.key!r}", weight, "it has to be a whole number from 1")
         again = False
         while True:
             permit = await self._permits.next(weight, again=again)
@@ -118,9 +116,16 @@ class Limiter:
         if self._held_until <= now + wait:
             self._held_until = -math.inf
         if block is not None and block.seconds_added > min(_NEWS_SECONDS, wait / 2):
-            self._events.emit(
-                "limiter.blocked", key=self.key, seconds=round(block.seconds_left, 3), reason=reason
-            )
+            self._events.emit("limiter.blocked", key=self.key, seconds=round(block.seconds_left, 3), reason=reason)
+
+    async def penalise_for(self, error: BaseException) -> None:
+        """Block the key where the error says so. Never raises an error of its own in the place of that one."""
+        try:
+            wait = self._wait_asked(error)
+            if wait is not None:
+                await self.penalise(wait, str(error))
+        except (UsageError, TypeError, ValueError) as problem:
+            error.add_note(f"The limiter {self.key!r} could not be slowed down: {problem}")
 
     async def learn(self, headers: Mapping[str, str], status: int | None = None) -> float | None:
         """Feed every answer of the other side to this: ``Retry-After`` in both forms, 429, and
@@ -193,9 +198,7 @@ class Limiter:
             raise UsageError(f"Inside async code the limiter {self.key!r} is used with `async with`.")
         if self._loop is None:
             work.close()
-            raise UsageError(
-                f"The limiter {self.key!r} was made outside an event loop; use it with `async with`."
-            )
+            raise UsageError(f"The limiter {self.key!r} was made outside an event loop; use it with `async with`.")
         asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
 
@@ -223,5 +226,11 @@ class Limiters:
 
     async def penalise_for(self, error: BaseException) -> None:
         """What a handler raised: where it names a key, that key is blocked for everybody."""
-        if isinstance(error, ThrottledError) and error.key is not None and not isinstance(error, LimiterBusy):
-            await self.of(error.key).penalise(error.retry_after, str(error))
+        if not isinstance(error, ThrottledError) or error.key is None:
+            return
+        try:
+            limiter = self.of(error.key)
+        except UsageError as problem:
+            error.add_note(str(problem))
+            return
+        await limiter.penalise_for(error)

@@ -18,8 +18,8 @@ _sql = load("limits")
 Connection = Any
 
 LONGEST_KEY = 500
-# Beyond these a step is less than the microsecond PostgreSQL counts in, or longer than its calendar.
-SLOWEST_RATE, FASTEST_RATE = 1e-7, 1e6
+# PostgreSQL counts time in microseconds and its calendar has an end: beyond these a limit could not be kept exactly.
+SLOWEST_RATE, FASTEST_RATE = 1e-6, 1e5
 LARGEST_BURST = 1_000_000
 
 

@@ -2,8 +2,8 @@
 -- Permits for the requests of $2 (their weights, first come first), as many of the front as are due within $3
 -- seconds. A request may reserve further ahead for the part of its weight above one (at most $4 seconds), or small
 -- requests of others would eat every permit that a heavy one waits for.
--- GCRA with T = 1/rate: a request of weight w may go at max(now, tat + wT - burst T) and moves tat by wT. Each wT is
--- rounded up to a microsecond and burst T down, so rounding never adds a permit.
+-- GCRA with T = 1/rate: a request of weight w may go at max(now, tat + wT - burst T) and moves tat by wT. T is rounded
+-- up to a whole microsecond, so that all of this is exact and rounding never adds a permit.
 with locked as materialized (
     -- The newest committed row, held until the commit. A plain UPDATE would not do: when the holder of the lock
     -- gives it up without a change, UPDATE goes on with values, and a clock, from before the wait.
@@ -14,23 +14,21 @@ with locked as materialized (
 timed as materialized (
     -- Read once, and after the lock: now() stands still since the transaction began, so whoever waited for the row
     -- would be served for a time long past, at once with all who waited beside it.
-    select locked.*, clock_timestamp() as at from locked
+    select locked.*, clock_timestamp() as at, ceil(1e6 / rate) * interval '1 microsecond' as step from locked
 ),
 begun as (
     -- Nothing goes before the block ends; a budget that was full is not fuller for having rested longer.
     select *, greatest(at, blocked_until) as start_at, greatest(at, blocked_until, tat) as base from timed
 ),
 requests as (
-    -- base + steps is what tat will be after this request; a weight above the burst never fits.
-    select begun.*, asked.place, asked.weight,
-           sum(ceil(asked.weight * 1e6 / rate)) over front * interval '1 microsecond' as steps,
-           floor(burst * 1e6 / rate) * interval '1 microsecond' as depth,
+    -- moved_tat is what tat will be after this request; a weight above the burst never fits.
+    select begun.*, asked.place, asked.weight, base + sum(asked.weight) over front * step as moved_tat,
            bool_and(asked.weight <= burst) over front as fits
     from begun cross join unnest($2::integer[]) with ordinality as asked (weight, place)
     window front as (order by asked.place)
 ),
 due as (
-    select *, greatest(start_at, base + steps - depth) as ready_at,
+    select *, greatest(start_at, moved_tat - burst * step) as ready_at,
            at + greatest($3::float8, least((weight - 1) / rate, $4::float8)) * interval '1 second' as reach
     from requests
 ),
@@ -42,7 +40,7 @@ limited as (
     select count(*) filter (where granted)::integer as granted,
            array_agg(extract(epoch from ready_at - at)::float8 order by place) filter (where granted) as delays,
            min(extract(epoch from ready_at - at)::float8) filter (where not granted) as wait_seconds,
-           max(base + steps) filter (where granted) as tat,
+           max(moved_tat) filter (where granted) as tat,
            rate, burst, at
     from judged group by rate, burst, at
 ),
@@ -84,7 +82,7 @@ blocked as (
                               then excluded.blocked_reason else l.blocked_reason end,
         tat = case when l.rate is null then l.tat
                    else greatest(l.tat, greatest(l.blocked_until, excluded.blocked_until)
-                                        + ceil((l.burst - 1) * 1e6 / l.rate) * interval '1 microsecond') end,
+                                        + (l.burst - 1) * ceil(1e6 / l.rate) * interval '1 microsecond') end,
         updated_at = clock_timestamp()
     returning blocked_until
 )

@@ -49,6 +49,7 @@ class Penstock:
         self._background: set[asyncio.Task[None]] = set()
         self._side_loop: asyncio.AbstractEventLoop | None = None
         self._side: Penstock | None = None
+        self._side_thread: threading.Thread | None = None
         self._side_lock = threading.Lock()
 
     @property
@@ -159,7 +160,7 @@ class Penstock:
             with suppress(TimeoutError):
                 await asyncio.wait_for(pool.close(), 5)
             pool.terminate()
-        self._close_side()
+        await asyncio.to_thread(self._close_side)
         server, self._server = self._server, None
         if server is not None:
             self._url = None
@@ -314,7 +315,10 @@ class Penstock:
         with self._side_lock:
             if self._side_loop is None:
                 self._side_loop = asyncio.new_event_loop()
-                threading.Thread(target=self._side_loop.run_forever, name="penstock-enqueue", daemon=True).start()
+                self._side_thread = threading.Thread(
+                    target=self._side_loop.run_forever, name="penstock-enqueue", daemon=True
+                )
+                self._side_thread.start()
                 self._side = Penstock(self.name, settings=self.settings, events=self.events)
                 self._side.pipelines = self.pipelines
                 self._side._url = self._url
@@ -329,6 +333,9 @@ class Penstock:
             with suppress(TimeoutError):
                 asyncio.run_coroutine_threadsafe(side.close(), loop).result(5)
             loop.call_soon_threadsafe(loop.stop)
+            if self._side_thread is not None:
+                self._side_thread.join(5)
+            loop.close()
 
 
 def _with_trace(options: EnqueueOptions) -> EnqueueOptions:

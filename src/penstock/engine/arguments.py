@@ -49,7 +49,11 @@ class Arguments:
         self._model = create_model(
             f"{name}_arguments",
             __config__=ConfigDict(
-                extra="allow" if self._open else "forbid", arbitrary_types_allowed=True, protected_namespaces=()
+                extra="allow" if self._open else "forbid",
+                arbitrary_types_allowed=True,
+                protected_namespaces=(),
+                # NaN is refused later, by name; turned into null here, it would be stored as something else.
+                ser_json_inf_nan="constants",
             ),
             **fields,
         )
@@ -70,7 +74,11 @@ class Arguments:
             checked = self._model.model_validate(values)
         except ValidationError as error:
             raise InvalidArguments(self._name, _sentence(error)) from None
-        stored: dict[str, Any] = checked.model_dump(mode="json", exclude_unset=True)
+        if self.plain:
+            given = checked.model_fields_set
+            stored = {name: value for name, value in checked.__dict__.items() if name in given}
+            return stored | (checked.model_extra or {})
+        stored = checked.model_dump(mode="json", exclude_unset=True)
         return stored
 
     def revive(self, stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,425 @@
+"""How a run may end, and what is stored of it."""
+
+import asyncio
+import time
+from datetime import timedelta
+
+import pytest
+
+from penstock import (
+    Cancel,
+    Context,
+    Done,
+    NotFound,
+    PermanentError,
+    RetryPolicy,
+    Skip,
+    Snooze,
+    State,
+    TaskFailed,
+    ThrottledError,
+)
+from penstock.errors import IllegalMove, TaskNotFound, UsageError, WaitTimeout
+
+QUICK = RetryPolicy(base_seconds=0.01)
+
+
+@pytest.mark.parametrize(
+    ("ending", "state", "message"),
+    [
+        (Done({"a": 1}), State.DONE, None),
+        (NotFound("no such page"), State.NOT_FOUND, "no such page"),
+        (Skip("unchanged"), State.SKIPPED, "unchanged"),
+        (Cancel("not wanted"), State.CANCELLED, "not wanted"),
+    ],
+)
+async def test_a_handler_ends_by_returning(app, working, ending, state, message):
+    @app.task()
+    async def end():
+        return ending
+
+    async with working():
+        got, result, error = await (await end.enqueue()).wait(10)
+    assert got is state
+    assert result == (ending.value if state is State.DONE else None)
+    assert (error or {}).get("message") == message
+
+
+async def test_an_error_is_retried_and_every_try_is_recorded(app, working):
+    seen = []
+
+    @app.task(max_attempts=3, retry=QUICK)
+    async def flaky(ctx: Context) -> str:
+        seen.append((ctx.attempt, ctx.lease, ctx.idempotency_key))
+        if ctx.attempt < 3:
+            raise ConnectionError(f"try {ctx.attempt}")
+        return "done"
+
+    async with working():
+        task = await flaky.enqueue()
+        assert await task.result(10) == "done"
+        details = await task.details()
+    assert [attempt for attempt, _, _ in seen] == [1, 2, 3]
+    assert len({lease for _, lease, _ in seen}) == 3 and sorted(seen, key=lambda one: one[1]) == seen
+    assert len({key for _, _, key in seen}) == 1
+    assert details["attempts"] == 3
+    assert [(one["cause"], one["burned"], one["error"]["message"]) for one in details["history"]] == [
+        ("retry", True, "try 1"),
+        ("retry", True, "try 2"),
+    ]
+
+
+async def test_out_of_attempts_is_a_dead_letter_that_keeps_its_error(app, working):
+    @app.task(max_attempts=2, retry=QUICK)
+    async def broken():
+        raise ValueError("bad \0 byte \ud800")
+
+    async with working():
+        task = await broken.enqueue()
+        with pytest.raises(TaskFailed, match="ValueError: bad"):
+            await task.result(10)
+        details = await task.details()
+    assert details["state"] == "ERROR" and details["attempts"] == 2
+    assert details["error"]["where"].startswith("test_endings.py")
+    assert "raise ValueError" in details["error"]["traceback"]
+
+
+@pytest.mark.parametrize("error", [PermanentError("no key configured"), KeyError("x")])
+async def test_a_permanent_error_is_not_retried(app, working, error):
+    runs = []
+
+    @app.task(retry=RetryPolicy(base_seconds=0.01, permanent=(KeyError,)))
+    async def misconfigured():
+        runs.append(1)
+        raise error
+
+    async with working():
+        state, _, _ = await (await misconfigured.enqueue()).wait(10)
+    assert state is State.ERROR and len(runs) == 1
+
+
+async def test_a_throttled_run_waits_as_asked_and_burns_no_attempt(app, working):
+    times = []
+
+    @app.task(max_attempts=1)
+    async def call(ctx: Context) -> int:
+        times.append(time.monotonic())
+        if len(times) == 1:
+            raise ThrottledError("429", retry_after=0.5)
+        return ctx.attempt
+
+    async with working():
+        task = await call.enqueue()
+        assert await task.result(10) == 1
+        history = (await task.details())["history"]
+    assert times[1] - times[0] >= 0.5
+    assert [(one["cause"], one["burned"]) for one in history] == [("throttled", False)]
+
+
+async def test_an_http_error_is_judged_by_its_status(app, working):
+    class Answer:
+        def __init__(self, status, headers=None):
+            self.status_code, self.headers = status, headers or {}
+
+    class HTTPError(Exception):
+        def __init__(self, answer):
+            super().__init__(f"HTTP {answer.status_code}")
+            self.response = answer
+
+    answers = {
+        "gone": [Answer(404)],
+        "busy": [Answer(429, {"Retry-After": "0.1"}), None],
+        "broken": [Answer(503), None],
+    }
+
+    @app.task(retry=QUICK, max_attempts=2)
+    async def fetch(which: str) -> str:
+        answer = answers[which].pop(0)
+        if answer is not None:
+            raise HTTPError(answer)
+        return "ok"
+
+    async with working():
+        gone, busy, broken = [await fetch.enqueue(which) for which in ("gone", "busy", "broken")]
+        assert (await gone.wait(10))[0] is State.ERROR
+        assert await busy.result(10) == await broken.result(10) == "ok"
+        assert (await gone.details())["attempts"] == 1
+        assert [one["cause"] for one in (await busy.details())["history"]] == ["throttled"]
+        assert [one["cause"] for one in (await broken.details())["history"]] == ["retry"]
+
+
+async def test_a_snooze_comes_back_without_burning_an_attempt(app, working):
+    runs = []
+
+    @app.task(max_attempts=1)
+    async def later(ctx: Context):
+        runs.append(ctx.attempt)
+        return Snooze(timedelta(seconds=0.2), "not ready") if len(runs) < 3 else "ready"
+
+    async with working():
+        assert await (await later.enqueue()).result(10) == "ready"
+    assert runs == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("value", "part"), [(object(), "not JSON"), (float("nan"), "NaN"), ("\0", "NUL"), (b"raw", "bytes"), ({1, "a"}, "")]
+)
+async def test_a_result_that_cannot_be_stored_ends_as_error_with_the_reason(app, working, value, part):
+    @app.task()
+    async def give():
+        return value
+
+    async with working():
+        state, _, error = await (await give.enqueue()).wait(10)
+    assert state is State.ERROR
+    assert part in error["message"]
+
+
+async def test_an_unstorable_result_does_not_hold_up_its_neighbours(app, working):
+    @app.task()
+    async def echo(n: int):
+        return "\ud800" if n == 50 else n
+
+    async with working():
+        job = await echo.enqueue_many({"n": n} for n in range(100))
+        counts = await job.wait(10)
+    assert (counts.done, counts.error) == (99, 1)
+
+
+async def test_a_handler_past_its_deadline_is_interrupted_and_retried(app, working):
+    @app.task(timeout=0.2, max_attempts=2, retry=QUICK)
+    async def slow():
+        await asyncio.sleep(30)
+
+    async with working():
+        task = await slow.enqueue()
+        state, _, error = await task.wait(10)
+        history = (await task.details())["history"]
+    assert state is State.ERROR and error["class"] == "timeout"
+    assert "0.2 s" in error["message"]
+    assert [one["cause"] for one in history] == ["timeout"]
+
+
+async def test_a_timeout_can_be_set_for_one_task(app, working):
+    @app.task(max_attempts=1)
+    async def slow():
+        await asyncio.sleep(30)
+
+    async with working():
+        state, _, error = await (await slow.options(timeout=0.2).enqueue()).wait(10)
+    assert state is State.ERROR and error["class"] == "timeout"
+
+
+async def test_cancelling_a_waiting_task_ends_it_at_once(app):
+    @app.task()
+    async def never():
+        return None
+
+    task = await never.enqueue()
+    assert await task.cancel(by="ann") is State.CANCELLED
+    state, _, error = await task.wait(1)
+    assert state is State.CANCELLED and error["message"] == "cancelled by ann"
+    with pytest.raises(IllegalMove, match="it is CANCELLED"):
+        await task.cancel()
+
+
+async def test_a_running_async_handler_is_cancelled_within_a_heartbeat(app, working):
+    started = asyncio.Event()
+
+    @app.task()
+    async def long():
+        started.set()
+        await asyncio.sleep(60)
+
+    async with working():
+        task = await long.enqueue()
+        await asyncio.wait_for(started.wait(), 10)
+        assert await task.cancel() is State.PROCESSING
+        assert (await task.wait(5))[0] is State.CANCELLED
+
+
+async def test_a_running_thread_sees_the_cancel_in_ctx(app, working):
+    @app.task()
+    def long(ctx: Context) -> None:
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            if ctx.cancelled:
+                raise RuntimeError("stopped as asked")
+            time.sleep(0.01)
+
+    async with working():
+        task = await long.enqueue()
+        while await task.state() is not State.PROCESSING:
+            await asyncio.sleep(0.02)
+        await task.cancel()
+        assert (await task.wait(5))[0] is State.CANCELLED
+
+
+async def test_a_finished_task_can_be_reprocessed_and_its_first_end_stays_in_the_history(app, working):
+    values = iter([ValueError("first"), "second"])
+
+    @app.task(max_attempts=1)
+    async def once(ctx: Context):
+        value = next(values)
+        if isinstance(value, Exception):
+            raise value
+        return [value, ctx.run]
+
+    async with working():
+        task = await once.enqueue()
+        assert (await task.wait(10))[0] is State.ERROR
+        await task.reprocess(by="ann")
+        assert await task.result(10) == ["second", 2]
+        history = (await task.details())["history"]
+    assert [one["cause"] for one in history] == ["reprocess"]
+    assert history[0]["error"]["by"] == "ann"
+    assert history[0]["error"]["error"]["message"] == "first"
+
+
+async def test_a_waiting_task_cannot_be_reprocessed(app):
+    @app.task()
+    async def never():
+        return None
+
+    task = await never.enqueue()
+    with pytest.raises(IllegalMove, match="PENDING"):
+        await task.reprocess()
+
+
+async def test_waiting_for_a_result_ends_with_the_time_and_says_the_state(app):
+    @app.task()
+    async def never():
+        return None
+
+    task = await never.enqueue()
+    with pytest.raises(WaitTimeout, match=r"still PENDING after 0.1 s"):
+        await task.result(0.1)
+    with pytest.raises(TaskNotFound, match="no task 999"):
+        await app.task_by_id(999).result(5)
+
+
+async def test_context_variables_do_not_leak_from_one_task_to_the_next(app, working):
+    import contextvars
+
+    leak = contextvars.ContextVar("leak", default="clean")
+
+    @app.task(pool=1)
+    async def stain(n: int) -> str:
+        before = leak.get()
+        leak.set(f"stained by {n}")
+        return before
+
+    async with working():
+        job = await stain.enqueue_many([{"n": n} for n in range(20)])
+        await job.wait(10)
+        async with app.connection() as connection:
+            results = await connection.fetch("select result from penstock.outcomes")
+    assert {row["result"] for row in results} == {'"clean"'}
+
+
+async def test_a_pipeline_hands_each_result_to_the_next_stage_and_keeps_it(app, working):
+    site = app.pipeline("site")
+
+    @site.stage("fetch")
+    async def fetch(url: str) -> dict:
+        return {"page": url}
+
+    @site.stage("count", max_attempts=2, retry=QUICK)
+    async def count(ctx: Context, page: dict) -> int:
+        if ctx.attempt == 1:
+            raise ConnectionError
+        return len(page["page"])
+
+    @site.stage("report")
+    def report(length) -> str:
+        return f"{length} letters"
+
+    async with working():
+        task = await site.enqueue(url="abc")
+        assert await task.result(10) == "3 letters"
+        async with app.connection() as connection:
+            kept = await connection.fetch(
+                "select s.name, c.result from penstock.checkpoints c join penstock.stages s on s.id = c.stage order by c.at"
+            )
+    assert [(row["name"], row["result"]) for row in kept] == [("fetch", '{"page": "abc"}'), ("count", "3")]
+
+
+async def test_a_task_can_start_again_from_a_later_stage(app, working):
+    runs = []
+    pipe = app.pipeline("pipe")
+
+    @pipe.stage("first")
+    async def first(n: int) -> int:
+        runs.append("first")
+        return n + 1
+
+    @pipe.stage("second")
+    async def second(n) -> int:
+        runs.append("second")
+        return n * 10
+
+    async with working():
+        task = await pipe.enqueue(n=1)
+        assert await task.result(10) == 20
+        await task.reprocess(from_stage="second")
+        assert await task.result(10) == 20
+        await task.reprocess(from_stage="first")
+        assert await task.result(10) == 20
+    assert runs == ["first", "second", "second", "first", "second"]
+
+
+async def test_the_apps_writes_and_the_end_commit_together(app, working):
+    @app.task()
+    async def credit(ctx: Context, account: int):
+        async with ctx.transaction() as transaction:
+            await transaction.connection.execute("insert into effects values ($1)", account)
+            transaction.result = {"account": account}
+
+    async with app.connection() as connection:
+        await connection.execute("create table effects (account int)")
+    async with working():
+        task = await credit.enqueue(7)
+        assert await task.result(10) == {"account": 7}
+    async with app.connection() as connection:
+        assert await connection.fetchval("select count(*) from effects") == 1
+
+
+async def test_a_stale_lease_rolls_the_apps_writes_back(app, working):
+    taken, go = asyncio.Event(), asyncio.Event()
+
+    @app.task()
+    async def credit(ctx: Context, account: int):
+        async with ctx.transaction() as transaction:
+            await transaction.connection.execute("insert into effects values ($1)", account)
+            if ctx.attempt == 1 and not taken.is_set():
+                taken.set()
+                await go.wait()
+        return None
+
+    async with app.connection() as connection:
+        await connection.execute("create table effects (account int)")
+    async with working():
+        task = await credit.enqueue(7)
+        await asyncio.wait_for(taken.wait(), 10)
+        async with app.connection() as connection:  # as if it had been rescued
+            await connection.execute(
+                "update penstock.queue set worker = null, lease = nextval('penstock.lease_numbers') where task_id = $1",
+                task.id,
+            )
+        go.set()
+        await task.wait(10)
+    async with app.connection() as connection:
+        assert await connection.fetchval("select count(*) from effects") == 1
+
+
+async def test_a_second_transaction_in_one_run_is_refused(app, working):
+    @app.task(max_attempts=1)
+    async def twice(ctx: Context):
+        async with ctx.transaction():
+            pass
+        with pytest.raises(UsageError, match="once per run"):
+            async with ctx.transaction():
+                pass
+
+    async with working():
+        assert (await (await twice.enqueue()).wait(10))[0] is State.DONE

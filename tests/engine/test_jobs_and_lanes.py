@@ -1,0 +1,240 @@
+"""Jobs, lanes, priorities and limits, as people steer them."""
+
+import asyncio
+
+import pytest
+
+from penstock import Context, JobState, State
+from penstock.errors import IllegalMove, JobNotFound
+from penstock.storage import lanes, stages
+
+
+@pytest.fixture
+def record(app):
+    """A task that notes the order in which it ran."""
+    ran = []
+
+    @app.task(pool=1)
+    async def note(label: str) -> str:
+        ran.append(label)
+        return label
+
+    note.ran = ran
+    return note
+
+
+async def test_a_job_tells_its_state_from_start_to_end(app, record, working):
+    job = await record.enqueue_many([{"label": str(n)} for n in range(50)])
+    assert await job.state() is JobState.QUEUED
+    await job.pause(by="ann", reason="too early")
+    assert await job.state() is JobState.PAUSED
+    async with working():
+        other = await record.enqueue("other")
+        await other.result(10)
+        counts = await job.counts()
+        assert (counts.pending, counts.done) == (50, 0)
+        await job.resume()
+        assert (await job.wait(10)).done == 50
+    assert await job.state() is JobState.DONE
+
+
+async def test_counts_always_sum_to_the_total(app, working):
+    @app.task(max_attempts=1)
+    async def mixed(n: int):
+        if n % 3 == 0:
+            raise ValueError(n)
+        await asyncio.sleep(0.001)
+
+    async with working():
+        job = await mixed.enqueue_many([{"n": n} for n in range(300)])
+        while True:
+            now = await job.counts()
+            parts = (now.pending, now.processing, now.done, now.error, now.not_found, now.skipped, now.cancelled)
+            assert sum(parts) == now.total == 300 and min(parts) >= 0
+            if now.finished == 300:
+                break
+    assert (now.done, now.error) == (200, 100)
+    assert await job.state() is JobState.FAILED
+
+
+async def test_reprocessing_the_failed_tasks_of_a_job_keeps_the_counts_right(app, working):
+    healed = asyncio.Event()
+
+    @app.task(max_attempts=1)
+    async def mixed(n: int):
+        if n % 3 == 0 and not healed.is_set():
+            raise ValueError(n)
+
+    async with working():
+        job = await mixed.enqueue_many([{"n": n} for n in range(30)])
+        assert (await job.wait(10)).error == 10
+        healed.set()
+        assert await job.reprocess(statuses=(State.ERROR,)) == 10
+        counts = await job.wait(10)
+    assert (counts.total, counts.done, counts.error) == (30, 30, 0)
+
+
+async def test_cancelling_a_job_touches_one_row_and_shows_at_once(app, record, working):
+    job = await record.enqueue_many([{"label": str(n)} for n in range(3000)])
+    async with app.connection() as connection:
+        before = await connection.fetchval("select xmin::text from penstock.queue limit 1")
+        await job.cancel(by="ann")
+        assert await connection.fetchval("select count(*) from penstock.queue where xmin::text <> $1", before) == 0
+    assert (await job.counts()).cancelled == 3000
+    assert await job.state() is JobState.CANCELLED
+    with pytest.raises(IllegalMove):
+        await job.pause()
+    async with working():
+        await (await record.enqueue("after")).result(10)
+        async with app.connection() as connection:
+            while await connection.fetchval("select count(*) from penstock.queue"):
+                await asyncio.sleep(0.05)
+            assert await connection.fetchval("select count(*) from penstock.outcomes where status = 6") == 3000
+    assert record.ran == ["after"]
+    assert (await job.counts()).cancelled == 3000
+
+
+async def test_a_cancelled_job_stops_its_running_tasks(app, working):
+    started = asyncio.Event()
+
+    @app.task()
+    async def long():
+        started.set()
+        await asyncio.sleep(60)
+
+    async with working():
+        job = await long.enqueue_many([{}] * 5)
+        await asyncio.wait_for(started.wait(), 10)
+        await job.cancel()
+        assert (await job.wait(10)).cancelled == 5
+
+
+async def test_a_job_that_does_not_exist_says_so(app):
+    with pytest.raises(JobNotFound, match="no job 77"):
+        await app.job_by_id(77).state()
+
+
+async def test_a_more_urgent_task_runs_first_whatever_the_order_of_arrival(app, record, working):
+    for priority in ("low", 50, "normal", "high", -90):
+        await record.options(priority=priority).enqueue_many([{"label": str(priority)}] * 3)
+    async with working():
+        async with app.connection() as connection:
+            while await connection.fetchval("select count(*) from penstock.queue"):
+                await asyncio.sleep(0.02)
+    assert record.ran == [str(p) for p in (-90, "high", "normal", "low", 50) for _ in range(3)]
+
+
+async def test_lanes_of_one_priority_take_turns(app, record, working):
+    """A tenant with many tasks does not keep another waiting: the single one is among the first."""
+    await record.options(lane="big").enqueue_many([{"label": "big"}] * 2000)
+    await record.options(lane="small").enqueue("small")
+    async with working():
+        async with app.connection() as connection:
+            while await connection.fetchval("select count(*) from penstock.queue"):
+                await asyncio.sleep(0.02)
+    assert record.ran.index("small") < 20
+
+
+async def test_a_fleet_wide_limit_is_exact_over_several_workers(app, working):
+    running, most = 0, 0
+
+    @app.task(pool=10, max_running=2)
+    async def narrow():
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01)
+        running -= 1
+
+    async with working(), working(), working():
+        job = await narrow.enqueue_many([{}] * 60)
+        assert (await job.wait(30)).done == 60
+    assert most == 2
+
+
+async def test_a_lane_limit_holds_across_stages(app, working):
+    running, most = 0, 0
+
+    async def step():
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01)
+        running -= 1
+
+    pipe = app.pipeline("pipe")
+
+    @pipe.stage("one")
+    async def one(n: int):
+        await step()
+
+    @pipe.stage("two")
+    async def two(_):
+        await step()
+
+    await app.open()
+    job = await pipe.enqueue_many([{"n": n} for n in range(20)])
+    async with app.connection() as connection:
+        await lanes.configure(connection, "pipe", f"job:{job.id}", set_limit=True, max_running=1)
+    async with working(), working():
+        assert (await job.wait(30)).done == 20
+    assert most == 1
+
+
+async def test_a_paused_stage_is_left_alone_until_it_is_resumed(app, record, working):
+    await app.open()
+    async with app.connection() as connection:
+        await stages.pause(connection, "note", None, "ann", "provider down")
+    async with working():
+        task = await record.enqueue("x")
+        await asyncio.sleep(0.5)
+        assert await task.state() is State.PENDING
+        async with app.connection() as connection:
+            await stages.resume(connection, "note", None)
+        assert await task.result(10) == "x"
+
+
+async def test_many_lanes_are_all_served(app, working):
+    @app.task()
+    async def note(n: int) -> int:
+        return n
+
+    for n in range(60):
+        await note.options(owner=f"user-{n}").enqueue(n)
+    async with working():
+        async with app.connection() as connection:
+            async with asyncio.timeout(10):
+                while await connection.fetchval("select count(*) from penstock.queue"):
+                    await asyncio.sleep(0.02)
+
+
+async def test_an_idle_lane_is_put_to_rest_and_wakes_with_the_next_task(app, record, working):
+    task = await record.options(owner="ann").enqueue("first")
+    async with working():
+        await task.result(10)
+        async with app.connection() as connection:
+            assert await lanes.deactivate_idle(connection, batch=10, idle_seconds=0) == 1
+        assert await (await record.options(owner="ann").enqueue("second")).result(10) == "second"
+
+
+async def test_a_job_moves_to_another_priority_as_a_whole(app, record, working):
+    await record.enqueue_many([{"label": "plain"}] * 3)
+    urgent = await record.options(priority="low").enqueue_many([{"label": "moved"}] * 3)
+    await urgent.reprioritise(-50)
+    async with working():
+        async with app.connection() as connection:
+            while await connection.fetchval("select count(*) from penstock.queue"):
+                await asyncio.sleep(0.02)
+    assert record.ran == ["moved"] * 3 + ["plain"] * 3
+
+
+async def test_ctx_knows_its_job(app, working):
+    @app.task()
+    async def who(ctx: Context):
+        return ctx.job_id
+
+    async with working():
+        job = await who.enqueue_many([{}])
+        await job.wait(10)
+        async with app.connection() as connection:
+            assert await connection.fetchval("select result from penstock.outcomes") == str(job.id)

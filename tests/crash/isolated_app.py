@@ -136,6 +136,11 @@ def raises(what: str) -> None:
     raise kinds[what]
 
 
+@app.task(isolated=True, retry=RetryPolicy(permanent=(Exception,), transient=(IndexError,)))
+def gives_up_on_most(what: str) -> None:
+    raise {"index": IndexError, "key": KeyError}[what](what)
+
+
 @app.task(isolated=True)
 def prints() -> str:
     print("a print of the handler")

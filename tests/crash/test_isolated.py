@@ -207,10 +207,13 @@ async def test_the_policy_of_the_stage_judges_the_exception_in_the_child(referen
 
 
 async def test_the_verdict_of_the_child_is_not_judged_again(children):
-    """A policy that calls everything permanent but one class would else see our own classes."""
-    settlement, error = await settled(children, "raises", what="index")
-    assert (error["class"], error["type"]) == ("transient", "IndexError")
+    """A policy that gives up on every class but one would else give up on ours."""
+    settlement, error = await settled(children, "gives_up_on_most", what="index")
     assert isinstance(settlement, Release)
+    assert (error["class"], error["type"]) == ("transient", "IndexError")
+    settlement, error = await settled(children, "gives_up_on_most", what="key")
+    assert isinstance(settlement, Finish)
+    assert (error["class"], error["type"]) == ("permanent", "KeyError")
 
 
 async def test_a_throttled_handler_keeps_its_wait_and_its_key(children):
@@ -404,6 +407,13 @@ async def test_a_child_is_replaced_after_so_many_calls():
 
 async def test_a_child_with_a_thread_that_does_not_end_is_killed_when_it_is_retired(children):
     pid = await call(children, "leaves_a_thread")
+    children.close()
+    await until(lambda: not is_alive(pid))
+
+
+async def test_a_child_that_does_not_hear_that_it_should_leave_is_killed(children):
+    pid = await call(children, "pid")
+    os.kill(pid, signal.SIGSTOP)
     children.close()
     await until(lambda: not is_alive(pid))
 

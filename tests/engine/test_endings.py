@@ -423,3 +423,38 @@ async def test_a_second_transaction_in_one_run_is_refused(app, working):
 
     async with working():
         assert (await (await twice.enqueue()).wait(10))[0] is State.DONE
+
+
+async def test_an_error_that_cannot_describe_itself_still_ends_its_task(app, working):
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    @app.task(max_attempts=1)
+    async def fail():
+        raise Mute
+
+    @app.task()
+    async def odd():
+        return NotFound("a\0b \ud800")
+
+    async with working():
+        state, _, error = await (await fail.enqueue()).wait(10)
+        assert state is State.ERROR and "__str__ raised RuntimeError" in error["message"]
+        state, _, error = await (await odd.enqueue()).wait(10)
+        assert state is State.NOT_FOUND and error["message"] == "a\\0b \\ud800"
+
+
+async def test_a_later_stage_also_finds_the_result_before_it_in_ctx(app, working):
+    pipe = app.pipeline("pipe")
+
+    @pipe.stage("one")
+    async def one(n: int) -> int:
+        return n + 1
+
+    @pipe.stage("two")
+    async def two(ctx: Context, n) -> list:
+        return [n, ctx.previous]
+
+    async with working():
+        assert await (await pipe.enqueue(n=1)).result(10) == [2, 2]

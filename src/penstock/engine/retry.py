@@ -168,12 +168,20 @@ def describe(error: BaseException, kind: ErrorClass) -> dict[str, Any]:
     own = [frame for frame in frames if "/penstock/engine/" not in frame.filename]
     last = own[-1] if own else None
     # Which budget held it up, for `tasks why`.
-    key = {"key": error.key} if isinstance(error, ThrottledError) and error.key is not None else {}
+    key = {"key": clean_text(error.key)} if isinstance(error, ThrottledError) and error.key is not None else {}
     return {
         **key,
         "class": kind.value,
         "type": type(error).__qualname__,
-        "message": clean_text(str(error), 4000),
+        "message": clean_text(_text_of(error), 4000),
         "where": f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno} {last.name}" if last else None,
         "traceback": clean_text("".join(traceback.format_exception(error)[-12:]), 8000),
     }
+
+
+def _text_of(error: BaseException) -> str:
+    """An exception may fail to describe itself; its task still has to end."""
+    try:
+        return str(error)
+    except Exception as problem:
+        return f"its text cannot be read: __str__ raised {type(problem).__name__}"

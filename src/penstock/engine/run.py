@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from penstock.engine.arguments import Arguments
 from penstock.engine.context import Context, Surroundings
 from penstock.engine.definition import StageDefinition
-from penstock.engine.payload import decode, encode
+from penstock.engine.payload import clean_text, decode, encode
 from penstock.engine.retry import ErrorClass, RetryPolicy, Verdict, classify, describe
 from penstock.engine.tracing import tracing_enabled
 from penstock.errors import NotStorable, PayloadTooLarge, PermanentError, StaleLease, ThrottledError
@@ -96,10 +96,16 @@ async def run(claimed: Claimed, stage: LiveStage, context: Context | None) -> Se
         if stage.first:
             values = arguments_of(claimed, arguments)
         else:
-            values = {} if arguments.first_name is None else {arguments.first_name: decode(claimed.previous)}
+            previous = decode(claimed.previous)
+            values = {} if arguments.first_name is None else {arguments.first_name: previous}
+            if context is not None:
+                context.previous = previous
         value = await stage.call(context, values)
     except StaleLease:
-        return None
+        # Where that is true this release will not match; where it is not, the task must not hang.
+        return Release(
+            task_id=claimed.task_id, lease=claimed.lease, stage=claimed.stage, cause="stale", delay_seconds=1.0
+        )
     except Exception as error:
         if stage.throttled is not None and isinstance(error, ThrottledError):
             await stage.throttled(error)
@@ -199,7 +205,7 @@ def _finish(claimed: Claimed, status: State, *, reason: str) -> Finish:
 
 
 def _reason(reason: str) -> str | None:
-    return encode({"message": reason}, what="reason", limit_bytes=_MAX_ERROR_BYTES) if reason else None
+    return encode({"message": clean_text(str(reason))}, what="reason", limit_bytes=_MAX_ERROR_BYTES) if reason else None
 
 
 def caller(definition: StageDefinition, surroundings: "Executors") -> Callable[[Any, dict[str, Any]], Awaitable[Any]]:

@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "tasks": "List, show, explain and cancel tasks.",
     "jobs": "List, watch, pause, resume, cancel and reprocess jobs.",
     "stages": "List, pause, resume and limit stages.",
+    "lanes": "List, pause, resume, cancel, weigh and limit lanes.",
     "dead-letters": "Look at, edit and replay tasks that ran out of attempts.",
     "schedules": "List, pause and fire schedules.",
     "limits": "Fleet-wide budgets per key.",

@@ -27,7 +27,6 @@ OK, FAILED, USAGE, NOT_FOUND, REFUSED, NO_CONNECTION, AUTH, INTERRUPTED = 0, 1, 
 _MEANINGS: tuple[tuple[type[BaseException], int, str | None], ...] = (
     (KeyboardInterrupt, INTERRUPTED, None),
     (errors.UnknownTask, NOT_FOUND, "penstock stages list"),
-    (errors.InvalidSetting, USAGE, "penstock config show"),
     (errors.UsageError, USAGE, None),
     (errors.TaskNotFound, NOT_FOUND, "penstock tasks list"),
     (errors.JobNotFound, NOT_FOUND, "penstock jobs list"),

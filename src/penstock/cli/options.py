@@ -60,9 +60,14 @@ class Options:
 
     @cached_property
     def settings(self) -> "Settings":
+        return self.load()
+
+    def load(self, **more: Any) -> "Settings":
+        """The settings, with options of one command on top. -v and -q choose how much is logged."""
         from penstock.config import load
 
-        return load(**self.overrides)
+        level = "debug" if self.verbose else "warning" if self.quiet else None
+        return load(**self.overrides, log_level=level, **more)
 
 
 ANNOTATIONS: dict[str, Any] = {

@@ -34,6 +34,9 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
     "penstock_database_up": ((), "1 if the database answered this request"),
 }
 
+# These are there from the start, at zero, so that a first stale settle or crash shows as an increase.
+_WITHOUT_LABELS = frozenset({"penstock_stale_settles_total", "penstock_crashes_total", "penstock_rescued_total"})
+
 Connect = Callable[[], AbstractAsyncContextManager[Any]]
 Sample = tuple[tuple[str, ...], float]
 
@@ -87,7 +90,7 @@ class Exposition(Collector):
             "penstock_workers_live": [((), live)],
         }
         for stage in stages:
-            label = (f"{stage['pipeline']}/{stage['name']}",)
+            label = (stage_label(stage["pipeline"], stage["name"]),)
             oldest = stage["oldest_at"]
             waited = (stage["read_at"] - oldest).total_seconds() if oldest is not None else 0.0
             found.setdefault("penstock_stage_waiting", []).append((label, stage["waiting"]))
@@ -133,7 +136,7 @@ class Exposition(Collector):
             for labels, n in found.items():
                 values = dict(labels)
                 family.add_metric([values.get(key, "") for key in names], n)
-            if not found and not names:
+            if not found and name in _WITHOUT_LABELS:
                 family.add_metric([], 0)
             yield family
 
@@ -145,3 +148,8 @@ class Exposition(Collector):
                     total = self._totals.get((f"{name}_sum", labels), 0.0)
                     family.add_metric([dict(labels)["stage"]], count_value=int(count), sum_value=total)
             yield family
+
+
+def stage_label(pipeline: str, name: str) -> str:
+    """As runners name their stages: a plain task is called by its own name only."""
+    return name if pipeline == name else f"{pipeline}/{name}"

@@ -1,0 +1,87 @@
+"""The database a command works on: the given one, or the embedded server for as long as it is needed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+
+from penstock.config import Settings
+from penstock.storage import database, embedded, migrate
+
+_SECRET_PARAMETERS = frozenset({"password", "sslpassword", "passfile"})
+# A migration may build an index on a large table, or wait for another migration.
+_MIGRATION_TIMEOUT_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """``server`` is there only when the database is the embedded one."""
+
+    url: str
+    server: embedded.EmbeddedServer | None
+
+    @property
+    def shown(self) -> str:
+        if self.server is not None:
+            return f"embedded PostgreSQL in {self.server.home}"
+        return without_password(self.url)
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Place]:
+    """The embedded server is started if nobody runs it, and stopped at the end if nobody else uses it."""
+    if settings.url is not None:
+        yield Place(url=settings.url, server=None)
+        return
+    starting = asyncio.create_task(asyncio.to_thread(embedded.acquire, settings.home))
+    try:
+        server = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # A thread cannot be interrupted: wait until it has the server, then give it back.
+        (await starting).release()
+        raise
+    try:
+        yield Place(url=server.url, server=server)
+    finally:
+        await asyncio.to_thread(server.release)
+
+
+@asynccontextmanager
+async def connection(settings: Settings, place: Place) -> AsyncIterator[Any]:
+    """For migrations: unlike a session's, it asks nothing of the schema."""
+    patient = settings.model_copy(update={"command_timeout_seconds": _MIGRATION_TIMEOUT_SECONDS})
+    opened_now = await database.connect(patient, place.url, purpose="migrate")
+    try:
+        with database.translated(place.url):
+            yield opened_now
+    finally:
+        opened_now.terminate()
+
+
+async def prepare(settings: Settings, place: Place, *, may_migrate: bool, tell: Callable[[str], None]) -> None:
+    """The schema as this version needs it. The embedded server is ours, so it is migrated without asking."""
+    async with connection(settings, place) as open_connection:
+        if may_migrate or place.server is not None:
+            await migrate.migrate(open_connection, tell=tell)
+        await migrate.check(open_connection)
+
+
+def without_password(url: str) -> str:
+    """The URL for people's eyes: passwords are replaced wherever a PostgreSQL URL can hold one."""
+    try:
+        parts = urlsplit(url)
+        password = parts.password
+    except ValueError:
+        return "***"
+    if password is not None:
+        user, _, host = parts.netloc.rpartition("@")
+        parts = parts._replace(netloc=f"{user.partition(':')[0]}:***@{host}")
+    if any(name in _SECRET_PARAMETERS for name, _ in parse_qsl(parts.query)):
+        hidden = [
+            (name, "***" if name in _SECRET_PARAMETERS else value)
+            for name, value in parse_qsl(parts.query, keep_blank_values=True)
+        ]
+        parts = parts._replace(query=urlencode(hidden, safe="*/", quote_via=quote))
+    return urlunsplit(parts)

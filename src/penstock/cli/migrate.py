@@ -1,0 +1,65 @@
+"""`penstock migrate`"""
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.command import command
+from penstock.cli.session import Session
+
+SqlOption = Annotated[bool, typer.Option("--sql", help="Print the whole schema as SQL and change nothing.")]
+CheckOption = Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 if something is pending.")]
+
+
+def register(app: typer.Typer) -> None:
+    @command(app)
+    async def migrate(session: Session, sql: SqlOption = False, check: CheckOption = False) -> int:
+        """Bring the database schema up to date.
+
+        Safe while workers run, safe twice at the same time, and safe to interrupt: every migration is one
+        transaction, and a table that is busy is waited for in short tries.
+        """
+        from penstock.errors import UsageError
+        from penstock.storage.migrate import as_sql
+
+        if sql and check:
+            raise UsageError("--sql and --check do not go together. Choose one of them.")
+        if sql:
+            session.out.show({"sql": as_sql()}, as_sql)
+            return 0
+        return await (_check(session) if check else _migrate(session))
+
+
+async def _check(session: Session) -> int:
+    from penstock.cli import database
+    from penstock.storage import migrate
+
+    async with (
+        database.opened(session.settings) as place,
+        database.connection(session.settings, place) as connection,
+    ):
+        pending = await migrate.pending(connection)
+        applied = await migrate.applied(connection)
+    names = [f"{one.version:04d} {one.name}" for one in pending]
+    at = applied[-1] if applied else 0
+    text = f"version {at}; pending: {', '.join(names)}" if names else f"version {at}; nothing is pending"
+    session.out.show({"version": at, "needed": migrate.newest(), "pending": names}, text)
+    if names:
+        session.out.say("Run `penstock migrate` to apply them.")
+    return 1 if names else 0
+
+
+async def _migrate(session: Session) -> int:
+    from penstock.cli import database
+    from penstock.storage import migrate
+
+    async with (
+        database.opened(session.settings) as place,
+        database.connection(session.settings, place) as connection,
+    ):
+        applied = await migrate.migrate(connection, tell=session.out.say)
+        version = (await migrate.applied(connection))[-1]
+    names = [f"{one.version:04d} {one.name}" for one in applied]
+    text = f"version {version}; applied {', '.join(names)}" if names else f"version {version}; nothing to do"
+    session.out.show({"version": version, "applied": names}, text)
+    return 0

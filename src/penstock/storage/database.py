@@ -35,6 +35,7 @@ LOST: tuple[type[BaseException], ...] = (
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
     asyncpg.IdleSessionTimeoutError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.TooManyConnectionsError,
     asyncpg.QueryCanceledError,
 )
@@ -64,8 +65,14 @@ def passing(error: BaseException) -> bool:
 
 async def connect(settings: Settings, url: str, *, purpose: str) -> asyncpg.Connection:
     """One connection, with sane time-outs and its purpose visible in pg_stat_activity."""
+    options = _options(settings, purpose)
+    if settings.statement_cache:  # PgBouncer in transaction mode refuses it
+        # No user code runs in these transactions. One that stands still belongs to a frozen process, whose locks
+        # must not outlive its lease.
+        frozen_ms = str(int(settings.lease_seconds * 1000))
+        options["server_settings"]["idle_in_transaction_session_timeout"] = frozen_ms
     with translated(url):
-        connection: asyncpg.Connection = await asyncpg.connect(url, **_options(settings, purpose))
+        connection: asyncpg.Connection = await asyncpg.connect(url, **options)
         await _suitable(connection)
         return connection
 

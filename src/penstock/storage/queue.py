@@ -144,6 +144,12 @@ async def leases_of(connection: Connection, worker: int, limit: int = 1000) -> l
     return [(row["task_id"], row["lease"], row["ran"]) for row in rows]
 
 
+async def leases_to_rescue(connection: Connection, worker: int, limit: int = 1000) -> list[tuple[int, int, bool]]:
+    """(task, lease, named as running by the last heartbeat); needs a transaction, which holds the rows."""
+    rows = await connection.fetch(_sql.leases_to_rescue, worker, limit)
+    return [(row["task_id"], row["lease"], bool(row["ran"])) for row in rows]
+
+
 async def holders_gone(connection: Connection) -> list[int]:
     return [row["worker"] for row in await connection.fetch(_sql.holders_gone)]
 

@@ -32,14 +32,18 @@ class Rescue:
 
     async def _take_back(self, connection: Any, worker: int) -> int:
         total = 0
-        while leases := await queue.leases_of(connection, worker, _BATCH):
-            released = await queue.release(
-                connection,
-                worker,
-                [_release(task_id, lease, ran) for task_id, lease, ran in leases],
-                crash_limit=self.crash_limit,
-                rescue_limit=self.rescue_limit,
-            )
+        while True:
+            async with connection.transaction():
+                leases = await queue.leases_to_rescue(connection, worker, _BATCH)
+                if not leases:
+                    break
+                released = await queue.release(
+                    connection,
+                    worker,
+                    [_release(task_id, lease, ran) for task_id, lease, ran in leases],
+                    crash_limit=self.crash_limit,
+                    rescue_limit=self.rescue_limit,
+                )
             if not released:
                 break
             total += len(released)

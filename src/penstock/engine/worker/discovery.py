@@ -6,7 +6,7 @@ Woken by the transport's hint, by freed room, or by the clock; a lost hint costs
 import asyncio
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from penstock.config import Settings
@@ -16,12 +16,14 @@ from penstock.engine.control.polling import pause_seconds
 from penstock.engine.events import Events
 from penstock.engine.run import LiveStage
 from penstock.engine.worker.inbox import Inbox, Refusal
+from penstock.engine.worker.orphans import Orphans
 from penstock.engine.worker.pool import Pool
 from penstock.model import Claimed
 from penstock.storage import checkpoints
 from penstock.storage.database import Link, passing
 
 _HINT_ROOM = 10
+_WAITS_MEASURED = 8
 
 
 class Discovery:
@@ -38,6 +40,8 @@ class Discovery:
         arrived: Callable[[], int],
         refused: Callable[[Claimed, Refusal], None],
         events: Events,
+        safe: Callable[[], bool],
+        orphans: Orphans,
     ) -> None:
         self._claimer = claimer
         self._link = link
@@ -49,10 +53,14 @@ class Discovery:
         self._arrived = arrived
         self._refused = refused
         self._events = events
+        self._safe = safe
+        self._orphans = orphans
         self._wake = asyncio.Event()
         self._hinted = False
         self._paced = settings.profile == "paced"
         self.polled_at = time.monotonic()
+        # How far the local clock is behind the database's; waits are measured in the database's time.
+        self.clock_behind_seconds = 0.0
         self.decisions: dict[int, Decision] = {}
         # An inbox that falls to this level is worth a claim, while its processors still have something to do.
         self.low_water = dict.fromkeys(stages, settings.claim_min)
@@ -80,6 +88,7 @@ class Discovery:
             except Exception as error:
                 if not passing(error):
                     raise
+                self._orphans.suspect()
                 self._events.emit("database.lost", link="claim", error=str(error) or type(error).__name__)
                 count = 0
             empty = 0 if count else empty + 1
@@ -89,6 +98,9 @@ class Discovery:
 
     async def run_once(self) -> int:
         """One claim over all stages with room; returns how many tasks came in."""
+        if not self._safe():
+            return 0
+        await self._orphans.run_once()
         hinted, self._hinted = self._hinted, False
         room = {stage: self._room(stage, hinted) for stage in self._stages}
         if not any(room.values()):
@@ -107,7 +119,14 @@ class Discovery:
         for stage, arrived in by_stage.items():
             for one, why in self._inboxes[stage].offer(arrived, self._claimer.priorities):
                 self._refused(one, why)
-            self._events.emit("tasks.claimed", stage=stage, count=len(arrived), tasks=[one.task_id for one in arrived])
+            self._pace[stage].add_waits(arrived, time.time() + self.clock_behind_seconds)
+            self._events.emit(
+                "tasks.claimed",
+                stage=stage,
+                count=len(arrived),
+                tasks=[one.task_id for one in arrived],
+                job_of={one.task_id: one.job_id for one in arrived if one.job_id is not None},
+            )
         self._arrived()
 
     async def _with_previous(self, claimed: list[Claimed]) -> None:
@@ -168,12 +187,14 @@ class Discovery:
 class Pace:
     """How fast the tasks of a stage are, as this runner measures it."""
 
-    __slots__ = ("ewma_ms", "run_seconds", "runs")
+    __slots__ = ("ewma_ms", "run_seconds", "runs", "wait_seconds", "waits")
 
     def __init__(self) -> None:
         self.ewma_ms: float | None = None
         self.runs = 0
         self.run_seconds = 0.0
+        self.waits = 0
+        self.wait_seconds = 0.0
 
     def add(self, took_seconds: float) -> None:
         took_ms = took_seconds * 1000
@@ -181,3 +202,9 @@ class Pace:
         self.ewma_ms = took_ms if before is None else before + 0.05 * (took_ms - before)
         self.runs += 1
         self.run_seconds += took_seconds
+
+    def add_waits(self, claimed: Sequence[Claimed], now_seconds: float) -> None:
+        """How long they were due. A few of a claim are enough: they were taken in the order they became due."""
+        for one in claimed[:: max(1, len(claimed) // _WAITS_MEASURED)]:
+            self.waits += 1
+            self.wait_seconds += max(0.0, now_seconds - one.run_at.timestamp())

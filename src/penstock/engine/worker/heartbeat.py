@@ -54,5 +54,9 @@ class Heart:
             self.safe_until = self._after(sent_at)
         return Answer(alive=frozenset(alive), stop=tuple(stop))
 
+    def drop(self) -> None:
+        """After an answer that did not come in time: the next beat takes a new connection."""
+        self._link.drop()
+
     async def close(self) -> None:
         await self._link.close()

@@ -177,6 +177,7 @@ class _HeartThread(threading.Thread):
         self._lapsed = lapsed
         self._ended = threading.Event()
         heart.registered(sent_at)
+        slots.renewed(heart.safe_until)
 
     def end(self) -> None:
         self._ended.set()
@@ -209,7 +210,10 @@ class _HeartThread(threading.Thread):
         answer = await self._heart.run_once([beat])
         for task_id, lease, _ in answer.stop:
             self._main.call_soon_threadsafe(self._runner.cancel, task_id, lease)
-        return self._runner.worker in answer.alive
+        if self._runner.worker not in answer.alive:
+            return False
+        self._slots.renewed(self._heart.safe_until)
+        return True
 
 
 @asynccontextmanager

@@ -1,6 +1,6 @@
 """The main of a runner process: import the application, serve until told to stop.
 
-Started by the supervisor as ``python -m penstock.engine.worker.process``; all it needs comes in one JSON argument.
+Started by the supervisor as ``python -m penstock.engine.worker.process``; its orders come in a variable.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+import traceback
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from penstock.config import Settings, load
 from penstock.engine.app import Penstock
 from penstock.engine.events import Events
 from penstock.engine.observe import observers
+from penstock.engine.observe.changes import Changes
+from penstock.engine.observe.timings import Timings
 from penstock.engine.reference import resolve
 from penstock.engine.worker.channel import Channel
 from penstock.engine.worker.runner import Runner
@@ -28,9 +31,13 @@ from penstock.engine.worker.stages import live_stages
 from penstock.errors import PenstockError, UsageError
 from penstock.failpoints import Failpoints
 from penstock.storage import workers
+from penstock.storage.database import passing
 
 _PR_SET_PDEATHSIG = 1
 _STATUS_SECONDS = 1.0
+ORDERS = "PENSTOCK_RUNNER_ORDERS"
+SETUP_EXIT = 78  # it could not even start: a wrong reference, a missing schema
+LAPSED_EXIT = 75  # its lease ran out, or the database is away: worth another start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +67,14 @@ def _die_with(supervisor_pid: int) -> None:
 
 
 def load_app(reference: str) -> Penstock:
-    app = resolve(reference)
+    try:
+        app = resolve(reference)
+    except PenstockError:
+        raise
+    except Exception as error:
+        # The user's own module failed; starting again would not help, and its traceback says where.
+        traceback.print_exc()
+        raise UsageError(f"Importing {reference} failed: {type(error).__name__}: {error}.") from error
     if not isinstance(app, Penstock):
         raise UsageError(
             f"{reference} is a {type(app).__name__}, not a Penstock application. Point --app at the object."
@@ -72,12 +86,15 @@ async def _serve(orders: Orders) -> None:
     settings: Settings = load(**orders.settings, database_url=orders.url)
     channel = await Channel.over(socket.socket(fileno=orders.channel))
     counter, subscribers = observers(settings)
-    events = Events(subscribers)
     app = load_app(orders.app)
+    changes = Changes(app.connection)
+    events = Events((*subscribers, changes.on_event))
     app.use(settings, events)
     await app.open()
     stages = live_stages(app, settings, orders.only)
-    counter.know({stage.id: stage.label for stage in stages})
+    labels = {stage.id: stage.label for stage in stages}
+    counter.know(labels)
+    changes.know(labels)
     runner = Runner(
         settings=settings,
         url=orders.url,
@@ -87,15 +104,19 @@ async def _serve(orders: Orders) -> None:
         events=events,
         failpoints=Failpoints.from_environment(),
         app_reference=orders.app,
+        # Whoever sends the heartbeats is frozen, or we were: somebody else may have our tasks by now.
+        lapsed=lambda: os._exit(LAPSED_EXIT),
     )
     async with app.connection() as connection:
         await workers.set_stages(connection, orders.worker, [stage.id for stage in stages])
     await runner.start()
     channel.send(ready=True, stages=[stage.label for stage in stages])
 
+    timings = Timings(runner.paces)
+
     async def report() -> None:
         while True:
-            channel.send(status=runner.status(), metrics=counter.take())
+            channel.send(status=runner.status(), metrics=counter.take() + timings.take())
             await asyncio.sleep(_STATUS_SECONDS)
 
     async def obey() -> float:
@@ -110,20 +131,23 @@ async def _serve(orders: Orders) -> None:
     reporting = asyncio.create_task(report())
     obeying = asyncio.create_task(obey())
     failing = asyncio.create_task(runner.failed())
-    await asyncio.wait({reporting, obeying, failing}, return_when=asyncio.FIRST_COMPLETED)
-    for side in (reporting, failing):
+    telling = asyncio.create_task(changes.run())
+    await asyncio.wait({reporting, obeying, failing, telling}, return_when=asyncio.FIRST_COMPLETED)
+    for side in (reporting, failing, telling):
         if side.done() and (error := side.exception()) is not None:
             raise error
     await runner.stop(obeying.result())
     reporting.cancel()
     failing.cancel()
-    channel.send(status=runner.status(), metrics=counter.take())
+    telling.cancel()
+    await changes.run_once()
+    channel.send(status=runner.status(), metrics=counter.take() + timings.take())
     await app.close()
     channel.close()
 
 
 def main() -> None:
-    orders = Orders(**orjson.loads(sys.argv[1]))
+    orders = Orders(**orjson.loads(os.environ.pop(ORDERS)))
     _die_with(orders.supervisor_pid)
     # Ctrl-C and a service manager's SIGTERM reach the whole group; only the supervisor decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -133,7 +157,7 @@ def main() -> None:
     except PenstockError as error:
         sys.stderr.write(f"penstock runner: {error}\n")
         sys.stderr.flush()
-        os._exit(78)
+        os._exit(LAPSED_EXIT if passing(error) else SETUP_EXIT)
     # Threads of handlers that did not stop must not keep the process alive.
     sys.stdout.flush()
     sys.stderr.flush()

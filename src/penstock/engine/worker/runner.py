@@ -24,11 +24,12 @@ from penstock.engine.worker.health import Health
 from penstock.engine.worker.inbox import Held, Inbox, Refusal
 from penstock.engine.worker.isolated import Children
 from penstock.engine.worker.listener import Listener
+from penstock.engine.worker.orphans import Orphans
 from penstock.engine.worker.pool import Pool
 from penstock.engine.worker.slots import Slots
 from penstock.failpoints import Failpoints
 from penstock.model import Advance, Claimed, Finish, Release, Settlement
-from penstock.storage import database, queue
+from penstock.storage import changes, database, queue
 from penstock.storage.database import Link
 
 _DEADLINE_TICK_SECONDS = 0.1
@@ -48,7 +49,9 @@ class Runner:
         events: Events,
         failpoints: Failpoints,
         app_reference: str | None = None,
+        lapsed: Callable[[], None] = lambda: None,
     ) -> None:
+        """``lapsed`` is called when the leases do not certainly hold any more; from then on nothing starts."""
         self._settings = settings
         self._url = url
         self.worker = worker
@@ -63,7 +66,9 @@ class Runner:
         self._coordinator = Coordinator(
             inboxes=self._inboxes,
             assignments_per_cycle=settings.assignments_per_cycle if paced else None,
+            safe=slots.safe,
         )
+        self._lapsed = lapsed
         self._claim_link = Link(settings, url, purpose="claim")
         self._settle_link = Link(settings, url, purpose="settle")
         self._settler = Settler(
@@ -73,6 +78,9 @@ class Runner:
             events=events,
             failpoints=failpoints,
             settled=self._let_go,
+        )
+        self._orphans = Orphans(
+            link=self._claim_link, worker=worker, held=self._held, settings=settings, give_back=self._settler.add
         )
         self._pools = self._make_pools()
         self._discovery = self._make_discovery()
@@ -96,6 +104,8 @@ class Runner:
     async def start(self) -> None:
         self._pool = await database.pool(self._settings, self._url, purpose="handlers", size=20)
         self._limiters = Limiters(self._pool, self._events)
+        async with self._pool.acquire() as connection:
+            self._discovery.clock_behind_seconds = await changes.clock(connection) - time.time()
         for stage in self.stages.values():
             stage.call = caller(stage.definition, self)
             stage.throttled = self._limiters.penalise_for
@@ -249,15 +259,29 @@ class Runner:
             self._discovery.room_freed()
 
     def _refused(self, claimed: Claimed, why: Refusal) -> None:
-        if why is not Refusal.FULL:
-            return  # a doubled claim: the lease we hold is older and will settle as stale, the newer one is rescued
-        self._settler.add(Release(task_id=claimed.task_id, lease=claimed.lease, stage=claimed.stage, cause=None))
+        """Give the new lease back: an older one of ours is on its way to be settled, or there is no room."""
+        self._settler.add(
+            Release(
+                task_id=claimed.task_id,
+                lease=claimed.lease,
+                stage=claimed.stage,
+                cause=None,
+                delay_seconds=None if why is Refusal.FULL else 0.2,
+            )
+        )
 
     # ---------------------------------------------------------------- loops
 
     async def _watch_deadlines(self) -> None:
+        safe = True
         while True:
             await asyncio.sleep(_DEADLINE_TICK_SECONDS)
+            if not self._slots.safe():
+                safe = False
+                self._lapsed()
+            elif not safe:
+                safe = True
+                self._coordinator.run_once()
             now = time.monotonic_ns()
             for pool in self._pools.values():
                 for processor in pool.busy:
@@ -306,6 +330,11 @@ class Runner:
         return self._children.call(definition, context, values)
 
     # ---------------------------------------------------------------- seeing
+
+    @property
+    def paces(self) -> dict[str, Pace]:
+        """What was measured per stage since the start."""
+        return {stage.label: self._pace[stage_id] for stage_id, stage in self.stages.items()}
 
     def status(self) -> dict[str, Any]:
         """What the heartbeat carries: per stage the processors, the inbox and the pace."""
@@ -373,6 +402,8 @@ class Runner:
             arrived=self._coordinator.run_once if self._settings.profile == "event" else lambda: 0,
             refused=self._refused,
             events=self._events,
+            safe=self._slots.safe,
+            orphans=self._orphans,
         )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.engine.worker.channel import Channel
-from penstock.engine.worker.process import Orders
+from penstock.engine.worker.process import LAPSED_EXIT, ORDERS, Orders
 from penstock.engine.worker.slots import Running, Slots
 
 SLOTS = 4096
@@ -35,6 +35,7 @@ class RunnerProcess:
         self.slots = slots
         self.channel = channel
         self.status: dict[str, Any] = {}
+        self.told_at = time.monotonic()
         self.stages: list[str] = []
         self.ready = asyncio.Event()
         self.started = time.monotonic()
@@ -58,7 +59,9 @@ class RunnerProcess:
             supervisor_pid=os.getpid(),
         )
         process = subprocess.Popen(
-            [sys.executable, "-m", "penstock.engine.worker.process", orders.encode()],
+            [sys.executable, "-m", "penstock.engine.worker.process"],
+            # Not as an argument: the URL may hold a password, and arguments are for all users to see.
+            env={**os.environ, ORDERS: orders.encode()},
             pass_fds=(theirs.fileno(),),
             stdin=subprocess.DEVNULL,
         )
@@ -72,6 +75,11 @@ class RunnerProcess:
     @property
     def exit_code(self) -> int | None:
         return self._process.poll()
+
+    @property
+    def lapsed(self) -> bool:
+        """It ended by itself, because its lease ran out or the database was away: not the fault of a task."""
+        return self.exit_code == LAPSED_EXIT
 
     def kill(self, why: str) -> None:
         """No goodbye: for runners whose lease ends or whose handler holds on."""

@@ -15,20 +15,22 @@ from uuid import uuid4
 from penstock import version
 from penstock.config import Settings
 from penstock.engine.events import Events
-from penstock.engine.payload import encode
 from penstock.engine.upkeep.duty import Duty, Upkeep
+from penstock.engine.worker.burial import give_back
 from penstock.engine.worker.heartbeat import Heart
+from penstock.engine.worker.process import SETUP_EXIT
 from penstock.engine.worker.runner_process import Blueprint, RunnerProcess
 from penstock.errors import DatabaseError, UsageError
 from penstock.failpoints import Failpoints
-from penstock.model import Release
-from penstock.storage import queue, workers
+from penstock.storage import workers
 from penstock.storage.database import Link, passing
 from penstock.storage.workers import Heartbeat
 
 _WATCH_SECONDS = 0.1
-_SETUP_EXIT = 78  # the runner could not even start: a wrong reference, a missing schema
+_AGAIN_SECONDS = 0.25
+_PATIENCE_SECONDS = 2.0
 _FAST_DEATH_SECONDS = 5.0
+_LONGEST_BACKOFF_SECONDS = 10.0
 
 
 class Supervisor:
@@ -50,8 +52,11 @@ class Supervisor:
         self._counted = counted
         self._database_gone = database_gone
         self._id = uuid4()
-        self._link = Link(settings, blueprint.url, purpose="heartbeat")
-        self._heart = Heart(link=self._link, settings=settings, failpoints=failpoints)
+        # One link per loop: a burial that waits for the database must not hold up a heartbeat.
+        self._heart = Heart(
+            link=Link(settings, blueprint.url, purpose="heartbeat"), settings=settings, failpoints=failpoints
+        )
+        self._watch_link = Link(settings, blueprint.url, purpose="supervisor")
         self._upkeep = Upkeep(
             link=Link(settings, blueprint.url, purpose="upkeep"),
             duties=duties,
@@ -61,7 +66,10 @@ class Supervisor:
         )
         self.runners: list[RunnerProcess] = []
         self._stopping = asyncio.Event()
+        self._dead: list[RunnerProcess] = []
         self._fast_deaths = 0
+        self._start_after = 0.0
+        self._watch_after = 0.0
         self._readers: set[asyncio.Task[None]] = set()
 
     # ---------------------------------------------------------------- life
@@ -89,12 +97,13 @@ class Supervisor:
             for loop in loops:
                 loop.cancel()
             await asyncio.gather(stopping, *loops, return_exceptions=True)
-            for runner in self.runners:
+            for runner in (*self.runners, *self._dead):
                 runner.kill("the supervisor ends")
                 runner.close()
             for reader in self._readers:
                 reader.cancel()
-            await self._link.close()
+            await self._heart.close()
+            await self._watch_link.close()
 
     async def _stop_runners(self) -> None:
         """SIGTERM: runners finish or hand back within the grace; one that does not is killed and its tasks are
@@ -107,13 +116,21 @@ class Supervisor:
             await asyncio.sleep(0.02)
         for runner in self.runners:
             runner.kill("it did not stop within the grace")
-        gone = [runner.worker for runner in self.runners]
+        gone = [*self.runners, *self._dead]
         try:
-            async with asyncio.timeout(2), self._link.guarded() as connection:
-                for runner in self.runners:
-                    await self._give_back(connection, runner, stopping=True)
-                await workers.stop(connection, gone)
-        except (DatabaseError, TimeoutError, OSError) as error:
+            async with asyncio.timeout(_PATIENCE_SECONDS), self._watch_link.guarded() as connection:
+                for runner in gone:
+                    await give_back(
+                        connection,
+                        runner,
+                        settings=self._settings,
+                        events=self._events,
+                        stopping=runner in self.runners,
+                    )
+                await workers.stop(connection, [runner.worker for runner in gone])
+        except Exception as error:
+            if not (passing(error) or isinstance(error, DatabaseError)):
+                raise
             self._events.emit("worker.silent", error=str(error), next_step="rescue gives the tasks back")
 
     # ---------------------------------------------------------------- heartbeats
@@ -127,15 +144,15 @@ class Supervisor:
             except Exception as error:
                 if not (passing(error) or isinstance(error, DatabaseError)):
                     raise
-                self._link.drop()
+                self._heart.drop()
                 self._events.emit("worker.silent", error=str(error) or type(error).__name__)
                 await asyncio.to_thread(self._database_gone)
-                pause = 0.25
+                pause = _AGAIN_SECONDS
             self._stop_before_lease_ends()
             await asyncio.sleep(min(pause, max(self._heart.safe_until - time.monotonic(), 0.1)))
 
     async def beat_once(self) -> int:
-        """One heartbeat for all runners, then as many runners as there should be. Returns how many are alive."""
+        """One heartbeat for all runners; returns how many there are."""
         living = [runner for runner in self.runners if runner.exit_code is None]
         if living:
             answer = await self._heart.run_once([self._told(runner) for runner in living])
@@ -143,11 +160,11 @@ class Supervisor:
                 if runner.worker not in answer.alive:
                     self._events.emit("worker.fenced", worker=runner.worker)
                     runner.kill("it was declared dead")
+                else:
+                    runner.slots.renewed(self._heart.safe_until)
                 stop = [[task, lease] for task, lease, worker in answer.stop if worker == runner.worker]
                 if stop:
                     runner.channel.send(cancel=stop)
-        if not self._stopping.is_set():
-            await self._bring_up()
         return len(living)
 
     def _told(self, runner: RunnerProcess) -> Heartbeat:
@@ -162,45 +179,36 @@ class Supervisor:
 
     # ---------------------------------------------------------------- starting and burying runners
 
-    async def _bring_up(self) -> None:
-        while len(self.runners) < self._settings.runners:
-            await asyncio.sleep(min(0.1 * 2**self._fast_deaths, 10.0) if self._fast_deaths else 0)
-            sent_at = time.monotonic()
-            async with self._link.guarded() as connection:
-                worker = await workers.register(
-                    connection,
-                    supervisor=self._id,
-                    name=f"{socket.gethostname()}-{os.getpid()}-{len(self.runners) + 1}",
-                    host=socket.gethostname(),
-                    pid=os.getpid(),
-                    version=version.VERSION,
-                    stages=[],
-                    lease_seconds=self._settings.lease_seconds,
-                )
-            if not self.runners:
-                self._heart.registered(sent_at)
-            runner = await RunnerProcess.start(worker, self._blueprint)
-            self.runners.append(runner)
-            reader = asyncio.create_task(self._read(runner))
-            self._readers.add(reader)
-            reader.add_done_callback(self._readers.discard)
-
-    async def _read(self, runner: RunnerProcess) -> None:
-        async for message in runner.channel.messages():
-            if message.get("ready"):
-                runner.stages = message["stages"]
-                runner.ready.set()
-            runner.status = message.get("status", runner.status)
-            self._counted(message.get("metrics", []))
-
     async def _watch(self) -> None:
         while True:
-            for runner in list(self.runners):
-                if runner.exit_code is None:
-                    self._enforce_deadlines(runner)
-                else:
-                    await self._bury(runner)
+            await self.watch_once()
             await asyncio.sleep(_WATCH_SECONDS)
+
+    async def watch_once(self) -> int:
+        """Enforce deadlines, bury the dead, start who is missing. Returns how many runners were started."""
+        for runner in list(self.runners):
+            if runner.exit_code is None:
+                self._enforce_deadlines(runner)
+            else:
+                self._mourn(runner)
+        missing = len(self.runners) < self._settings.runners and time.monotonic() >= self._start_after
+        if not (self._dead or missing) or time.monotonic() < self._watch_after:
+            return 0
+        started = 0
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                for runner in list(self._dead):
+                    await self._bury(runner)
+                while missing and len(self.runners) < self._settings.runners:
+                    await self._bring_up()
+                    started += 1
+        except Exception as error:
+            if not (passing(error) or isinstance(error, DatabaseError)):
+                raise
+            self._watch_link.drop()
+            self._watch_after = time.monotonic() + _AGAIN_SECONDS
+            await asyncio.to_thread(self._database_gone)
+        return started
 
     def _enforce_deadlines(self, runner: RunnerProcess) -> None:
         overdue = runner.overdue_now(self._settings.kill_grace_seconds)
@@ -209,78 +217,56 @@ class Supervisor:
             tasks = ", ".join(str(one.task_id) for one in overdue)
             runner.kill(f"task {tasks} went on past its deadline and the grace")
 
-    async def _bury(self, runner: RunnerProcess) -> None:
-        """Give back what a dead runner held. Where the database does not answer, rescue will."""
+    def _mourn(self, runner: RunnerProcess) -> None:
+        """Note a death; one that follows its start quickly delays the next start."""
         cause = runner.killed_for or runner.how_it_ended()
         self._events.emit("worker.died", worker=runner.worker, pid=runner.pid, cause=cause)
-        if runner.exit_code == _SETUP_EXIT and not runner.ready.is_set():
+        if runner.exit_code == SETUP_EXIT and not runner.ready.is_set():
             raise UsageError("The runner could not start; its own message is above.")
+        self.runners.remove(runner)
+        self._dead.append(runner)
         lived = time.monotonic() - runner.started
         self._fast_deaths = self._fast_deaths + 1 if lived < _FAST_DEATH_SECONDS else 0
-        self.runners.remove(runner)
-        try:
-            async with asyncio.timeout(2), self._link.guarded() as connection:
-                await workers.declare_dead_by_supervisor(connection, runner.worker)
-                await self._give_back(connection, runner, stopping=False)
-                await self._bring_up()
-        except Exception as error:
-            if not (passing(error) or isinstance(error, DatabaseError)):
-                raise
-            self._link.drop()
-        finally:
-            runner.close()
+        backoff = min(0.1 * 2**self._fast_deaths, _LONGEST_BACKOFF_SECONDS) if self._fast_deaths else 0.0
+        self._start_after = time.monotonic() + backoff
 
-    async def _give_back(self, connection: Any, runner: RunnerProcess, *, stopping: bool) -> None:
-        running = {(one.task_id, one.lease) for one in runner.slots.running()}
-        overdue = {(one.task_id, one.lease) for one in runner.overdue}
-        while leases := await queue.leases_of(connection, runner.worker):
-            releases = [
-                self._release(runner, task_id, lease, (task_id, lease) in running, overdue, stopping)
-                for task_id, lease, _ in leases
-            ]
-            released = await queue.release(
+    async def _bury(self, runner: RunnerProcess) -> None:
+        """Give back what a dead runner held. Tried until the database answers: nobody else knows what was running.
+
+        Declared dead only afterwards, or rescue could come first and would have to guess."""
+        async with self._watch_link.guarded() as connection:
+            await give_back(connection, runner, settings=self._settings, events=self._events, stopping=False)
+            await workers.declare_dead_by_supervisor(connection, runner.worker)
+        self._dead.remove(runner)
+        runner.close()
+
+    async def _bring_up(self) -> None:
+        sent_at = time.monotonic()
+        async with self._watch_link.guarded() as connection:
+            worker = await workers.register(
                 connection,
-                runner.worker,
-                releases,
-                crash_limit=self._settings.crash_limit,
-                rescue_limit=self._settings.rescue_limit,
+                supervisor=self._id,
+                name=f"{socket.gethostname()}-{os.getpid()}-{len(self.runners) + 1}",
+                host=socket.gethostname(),
+                pid=os.getpid(),
+                version=version.VERSION,
+                stages=[],
+                lease_seconds=self._settings.lease_seconds,
             )
-            crashed = [one.task_id for one in releases if one.crashed]
-            if crashed:
-                self._events.emit("tasks.crashed", worker=runner.worker, count=len(crashed), tasks=crashed)
-            if not released:
-                return
+        if not self.runners:
+            self._heart.registered(sent_at)
+        runner = await RunnerProcess.start(worker, self._blueprint)
+        runner.slots.renewed(self._heart.safe_until)
+        self.runners.append(runner)
+        reader = asyncio.create_task(self._read(runner))
+        self._readers.add(reader)
+        reader.add_done_callback(self._readers.discard)
 
-    def _release(
-        self,
-        runner: RunnerProcess,
-        task_id: int,
-        lease: int,
-        ran: bool,
-        overdue: set[tuple[int, int]],
-        stopping: bool,
-    ) -> Release:
-        """What waited in the inbox comes back as it was. What ran burns an attempt, unless it only had the bad luck to
-        run beside a task that was killed, or the worker was stopped."""
-        guilty = ran and not stopping and (not overdue or (task_id, lease) in overdue)
-        guilty = guilty and (runner.killed_for is None or bool(overdue))
-        cause = None if not ran else ("timeout" if overdue else "crash") if guilty else "hand back"
-        why = runner.killed_for or f"the process died: {runner.how_it_ended()}"
-        error = encode(
-            {
-                "class": "timeout" if overdue else "crash",
-                "type": "ProcessKilled" if overdue else "ProcessDied",
-                "message": why,
-            },
-            what="error",
-            limit_bytes=8192,
-        )
-        return Release(
-            task_id=task_id,
-            lease=lease,
-            stage=0,
-            cause=cause,
-            burned=guilty,
-            crashed=guilty,
-            error=error if cause else None,
-        )
+    async def _read(self, runner: RunnerProcess) -> None:
+        async for message in runner.channel.messages():
+            if message.get("ready"):
+                runner.stages = message["stages"]
+                runner.ready.set()
+            if "status" in message:
+                runner.status, runner.told_at = message["status"], time.monotonic()
+            self._counted(message.get("metrics", []))

@@ -139,8 +139,8 @@ select count(*) from asked
 -- Gives leased rows back: retry, snooze, hand-back, crash and rescue are this one move with other words.
 -- Instead of waiting again a row may end here: asked to stop (CANCELLED), crashed or rescued too often
 -- (ERROR), or its unique key is waiting in a newer task (SKIPPED).
-with asked as (
-    select q.task_id, q.lane, q.stage, q.lease, q.run, q.attempt, r.burned, r.crashed, r.rescued, r.cause, r.error,
+with held as (
+    select q.task_id, q.lane, q.stage, q.lease, q.run, q.attempt, q.unique_key, r.burned, r.crashed, r.rescued, r.cause, r.error,
            case when r.delay_ms is null then q.run_at
                 else now() + r.delay_ms * interval '1 millisecond' end as next_run_at,
            case when q.cancel_at is not null then 6
@@ -156,31 +156,37 @@ with asked as (
       and q.lease is not distinct from r.lease
       and q.worker is not distinct from $9
     for update of q
+), asked as (
+    -- Of rows of this batch with the same unique key only the youngest may wait.
+    select h.*, case when h.ending is null and h.unique_key is not null and 1 < row_number() over (
+                          partition by h.unique_key, h.ending is null order by h.task_id desc) then 5
+                     else h.ending end as ends_as
+    from held h
 ), back as (
     update penstock.queue q
     set worker = null, run_at = a.next_run_at, updated_at = now(), attempt = q.attempt + a.burned::integer,
         crashes = q.crashes + a.crashed::integer, rescues = q.rescues + a.rescued::integer
-    from asked a where q.task_id = a.task_id and a.ending is null
+    from asked a where q.task_id = a.task_id and a.ends_as is null
 ), ended as (
-    delete from penstock.queue q using asked a where q.task_id = a.task_id and a.ending is not null
+    delete from penstock.queue q using asked a where q.task_id = a.task_id and a.ends_as is not null
 ), stored as (
     insert into penstock.outcomes (task_id, job_id, lane, lease, worker, stage, status, attempts, run, error)
-    select a.task_id, l.job_id, a.lane, a.lease, $9, a.stage, a.ending, a.attempt + 1, a.run,
-           case a.ending
+    select a.task_id, l.job_id, a.lane, a.lease, $9, a.stage, a.ends_as, a.attempt + 1, a.run,
+           case a.ends_as
                when 6 then '{"type": "Cancelled", "message": "cancelled while it ran"}'
                when 5 then '{"type": "Coalesced", "message": "a newer task with the same unique key is waiting"}'
                else coalesce(a.error::jsonb, '{}') end
-    from asked a left join penstock.lanes l on l.id = a.lane where a.ending is not null
+    from asked a left join penstock.lanes l on l.id = a.lane where a.ends_as is not null
 ), counted as (
     insert into penstock.counts (lane, stage, state, n)
-    select lane, stage, ending, count(*) from asked where ending is not null group by 1, 2, 3
+    select lane, stage, ends_as, count(*) from asked where ends_as is not null group by 1, 2, 3
 ), noted as (
     insert into penstock.attempts (task_id, lease, worker, stage, run, attempt, burned, cause, error, next_run_at)
     select task_id, lease, $9, stage, run, attempt + 1, burned, cause, error::jsonb,
-           case when ending is null then next_run_at end
+           case when ends_as is null then next_run_at end
     from asked where cause is not null
 )
-select task_id, coalesce(ending, 0) as ending from asked
+select task_id, coalesce(ends_as, 0) as ending from asked
 
 -- name: cancel
 -- One task: a waiting one ends at once, a leased one is asked to stop and ends when its worker lets go.
@@ -243,6 +249,15 @@ select q.task_id, q.lease, q.task_id = any (w.running) as ran
 from penstock.queue q join penstock.workers w on w.id = q.worker
 where q.worker is not null and q.worker = $1
 limit $2
+
+-- name: leases_to_rescue
+-- The same, locked, for a worker that is gone. A row that is locked is being settled right now, maybe by a frozen
+-- process: waiting for it would hold up the rescue of everything else.
+select q.task_id, q.lease, q.task_id = any (w.running) as ran
+from penstock.queue q left join penstock.workers w on w.id = q.worker
+where q.worker is not null and q.worker = $1
+limit $2
+for update of q skip locked
 
 -- name: holders_gone
 -- Workers that hold leases although they are dead, gone or stopped.

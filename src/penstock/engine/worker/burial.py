@@ -1,0 +1,74 @@
+"""Gives back what a dead runner held, and says what that means for each task.
+
+Only the supervisor can tell: the table of slots it shares with the runner outlives the process and names the tasks that
+were running. What only waited in the inbox comes back as it was.
+"""
+
+from typing import Any
+
+from penstock.config import Settings
+from penstock.engine.events import Events
+from penstock.engine.payload import encode
+from penstock.engine.worker.runner_process import RunnerProcess
+from penstock.model import Release
+from penstock.storage import queue
+
+
+async def give_back(
+    connection: Any, runner: RunnerProcess, *, settings: Settings, events: Events, stopping: bool
+) -> int:
+    """Returns how many tasks wait again, or ended because they crashed too often. May be repeated."""
+    running = {(one.task_id, one.lease) for one in runner.slots.running()}
+    overdue = {(one.task_id, one.lease) for one in runner.overdue}
+    total = 0
+    while leases := await queue.leases_of(connection, runner.worker):
+        releases = [
+            _release(runner, task_id, lease, (task_id, lease) in running, overdue, stopping)
+            for task_id, lease, _ in leases
+        ]
+        released = await queue.release(
+            connection,
+            runner.worker,
+            releases,
+            crash_limit=settings.crash_limit,
+            rescue_limit=settings.rescue_limit,
+        )
+        if not released:
+            break
+        total += len(released)
+        if crashed := [one.task_id for one in releases if one.crashed and one.task_id in released]:
+            events.emit("tasks.crashed", worker=runner.worker, count=len(crashed), tasks=crashed)
+    return total
+
+
+def _release(
+    runner: RunnerProcess,
+    task_id: int,
+    lease: int,
+    ran: bool,
+    overdue: set[tuple[int, int]],
+    stopping: bool,
+) -> Release:
+    """What ran burns an attempt, unless it only had the bad luck to run beside a task that was killed, or in a runner
+    that ended for a reason of its own: it was stopped, or its lease ran out."""
+    guilty = ran and not stopping and (not overdue or (task_id, lease) in overdue)
+    guilty = guilty and not runner.lapsed and (runner.killed_for is None or bool(overdue))
+    cause = None if not ran else ("timeout" if overdue else "crash") if guilty else "hand back"
+    error = encode(
+        {
+            "class": "timeout" if overdue else "crash",
+            "type": "ProcessKilled" if overdue else "ProcessDied",
+            "message": runner.killed_for or f"the process died: {runner.how_it_ended()}",
+        },
+        what="error",
+        limit_bytes=8192,
+    )
+    return Release(
+        task_id=task_id,
+        lease=lease,
+        stage=0,
+        cause=cause,
+        burned=guilty,
+        crashed=guilty,
+        error=error if cause else None,
+    )

@@ -1,0 +1,31 @@
+"""What the kill storm runs: short tasks that leave their trace in the double ledger."""
+
+import asyncio
+
+from penstock.engine.app import Penstock
+from penstock.engine.context import Context
+from penstock.engine.retry import RetryPolicy
+from penstock.testing.ledger import Pen
+
+app = Penstock("storm")
+pen = Pen()
+_SOON = RetryPolicy(base_seconds=0.1)
+
+
+@app.task(retry=_SOON, max_attempts=20)
+async def short(ctx: Context, n: int) -> int:
+    """A few milliseconds, then done."""
+    pen.note(ctx, "start")
+    await asyncio.sleep(0.002)
+    pen.note(ctx, "end")
+    return n
+
+
+@app.task(retry=_SOON, max_attempts=20)
+async def effect(ctx: Context, n: int) -> int:
+    """Writes a row in the transaction that settles it: there must be exactly one in the end."""
+    pen.note(ctx, "start")
+    async with ctx.transaction() as transaction:
+        await pen.write(transaction.connection, ctx, "effect")
+        transaction.result = n
+    return n

@@ -1,0 +1,49 @@
+"""``python -m penstock.testing.worker_main MODULE:APP``: a supervisor with its runners, as a process tests may kill.
+
+The same parts as `penstock worker`, without its command line; settings come from the environment.
+"""
+
+import asyncio
+import signal
+import sys
+
+import uvloop
+
+from penstock.config import load
+from penstock.engine.events import Events
+from penstock.engine.observe import observers
+from penstock.engine.upkeep.duties import all_duties
+from penstock.engine.worker.runner_process import Blueprint
+from penstock.engine.worker.supervisor import Supervisor
+from penstock.errors import UsageError
+from penstock.failpoints import Failpoints
+
+
+async def serve(app: str) -> None:
+    settings = load()
+    if settings.url is None:
+        raise UsageError("PENSTOCK_DATABASE_URL is not set. Give the worker of a test the database of that test.")
+    events = Events(observers(settings)[1])
+    # Failpoints are for the runners; a supervisor that misbehaves is a fault of its own, set by another variable.
+    failpoints = Failpoints.from_environment()
+    supervisor = Supervisor(
+        settings=settings,
+        blueprint=Blueprint(
+            app=app, url=settings.url, only=(), settings=settings.model_dump(mode="json", exclude={"database_url"})
+        ),
+        events=events,
+        failpoints=failpoints,
+        duties=all_duties(settings, events, failpoints),
+    )
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, supervisor.stop)
+    await supervisor.run()
+
+
+def main() -> None:
+    uvloop.run(serve(sys.argv[1]))
+
+
+if __name__ == "__main__":
+    main()

@@ -242,22 +242,25 @@ class Job:
     ) -> int:
         """Run its finished tasks in these states again, a batch at a time; returns how many."""
         await self._require()
-        total, after = 0, 0
-        while True:
-            async with self._app.connection() as connection:
-                found = await jobs.finished_tasks(connection, self.id, list(statuses), after, 1000)
-                if not found:
+        async with self._app.connection() as connection:
+            until = await jobs.database_now(connection)
+        total = 0
+        for status in statuses:
+            while True:
+                async with self._app.connection() as connection:
+                    found = await jobs.finished_tasks(connection, self.id, status, until, 1000)
+                    started = await outcomes.reprocess(
+                        connection,
+                        found,
+                        statuses=[status],
+                        from_stage=from_stage,
+                        by=by,
+                        delay_seconds=0.0,
+                        reset_attempts=reset_attempts,
+                    )
+                total += len(started)
+                if not started:
                     break
-                started = await outcomes.reprocess(
-                    connection,
-                    found,
-                    statuses=list(statuses),
-                    from_stage=from_stage,
-                    by=by,
-                    delay_seconds=0.0,
-                    reset_attempts=reset_attempts,
-                )
-            total, after = total + len(started), found[-1]
         await self._app.wake_all()
         self._app.events.emit("tasks.reprocessed", job=self.id, count=total, by=by)
         return total

@@ -1,6 +1,6 @@
 """Jobs. One function per query of ``sql/jobs.sql``."""
 
-from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -37,11 +37,14 @@ async def listing(connection: Connection, *, before: int | None, owner: str | No
     return [_job(row) for row in await connection.fetch(_sql.list, before, owner, limit)]
 
 
-async def finished_tasks(
-    connection: Connection, job_id: int, statuses: Sequence[int], after: int, limit: int
-) -> list[int]:
-    rows = await connection.fetch(_sql.failed_tasks, job_id, statuses, after, limit)
+async def finished_tasks(connection: Connection, job_id: int, status: int, until: datetime, limit: int) -> list[int]:
+    rows = await connection.fetch(_sql.finished_tasks, job_id, status, until, limit)
     return [row["task_id"] for row in rows]
+
+
+async def database_now(connection: Connection) -> datetime:
+    now: datetime = await connection.fetchval(_sql.now)
+    return now
 
 
 async def expire(connection: Connection, keep_seconds: float) -> int:

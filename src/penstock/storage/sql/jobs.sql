@@ -15,11 +15,15 @@ select id, pipeline, name, owner, metadata::text as metadata, created_at from pe
 where ($1::bigint is null or id < $1) and ($2::text is null or owner = $2)
 order by id desc limit $3
 
--- name: failed_tasks
--- Keyset over the finished tasks of a job in the given statuses.
+-- name: finished_tasks
+-- The oldest finished tasks of a job in one status. The caller takes them away, so the next call finds the next ones;
+-- $3 keeps out those that end again in the meantime.
 select task_id from penstock.outcomes
-where job_id = $1 and status = any ($2::smallint[]) and task_id > $3
-order by task_id limit $4
+where job_id = $1 and status = $2 and finished_at <= $3
+order by finished_at, task_id limit $4
+
+-- name: now
+select now()
 
 -- name: expire
 -- Jobs whose tasks are all gone by retention.

@@ -8,7 +8,8 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pydantic import ConfigDict, ValidationError, create_model
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing_extensions import NotRequired, TypedDict
 
 from penstock.errors import InvalidArguments, InvalidDefinition
 
@@ -40,23 +41,11 @@ class Arguments:
         self._open = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
         fields: dict[str, Any] = {}
         for parameter in parameters:
-            if parameter.kind is parameter.VAR_KEYWORD:
-                continue
-            hint = hints.get(parameter.name, Any)
-            default = ... if parameter.default is parameter.empty else parameter.default
-            fields[parameter.name] = (hint, default)
-        self.plain = all(_is_plain(hint) for hint, _ in fields.values())
-        self._model = create_model(
-            f"{name}_arguments",
-            __config__=ConfigDict(
-                extra="allow" if self._open else "forbid",
-                arbitrary_types_allowed=True,
-                protected_namespaces=(),
-                # NaN is refused later, by name; turned into null here, it would be stored as something else.
-                ser_json_inf_nan="constants",
-            ),
-            **fields,
-        )
+            if parameter.kind is not parameter.VAR_KEYWORD:
+                hint = hints.get(parameter.name, Any)
+                fields[parameter.name] = hint if parameter.default is parameter.empty else NotRequired[hint]
+        self.plain = all(_is_plain(hints.get(field, Any)) for field in fields)
+        self._adapter = _adapter(name, fields, is_open=self._open)
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Check and normalise the arguments of an enqueue call into the object that is stored."""
@@ -69,27 +58,37 @@ class Arguments:
         return self.check(kwargs)
 
     def check(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Check an argument object, such as one row of ``enqueue_many``."""
+        """Check an argument object, such as one row of ``enqueue_many``. Defaults are not filled in, so that a task
+        that waits gets the default of the code that runs it."""
         try:
-            checked = self._model.model_validate(values)
+            checked: dict[str, Any] = self._adapter.validate_python(values)
         except ValidationError as error:
             raise InvalidArguments(self._name, _sentence(error)) from None
         if self.plain:
-            given = checked.model_fields_set
-            stored = {name: value for name, value in checked.__dict__.items() if name in given}
-            return stored | (checked.model_extra or {})
-        stored = checked.model_dump(mode="json", exclude_unset=True)
+            return checked
+        stored: dict[str, Any] = self._adapter.dump_python(checked, mode="json")
         return stored
 
     def revive(self, stored: Mapping[str, Any]) -> dict[str, Any]:
         """The stored object as the Python values that the handler's annotations name."""
         try:
-            checked = self._model.model_validate(stored)
+            values: dict[str, Any] = self._adapter.validate_python(stored)
         except ValidationError as error:
             raise InvalidArguments(self._name, _sentence(error)) from None
-        values = {name: getattr(checked, name) for name in type(checked).model_fields}
-        values.update(checked.model_extra or {})
         return values
+
+
+def _adapter(name: str, fields: dict[str, Any], *, is_open: bool) -> TypeAdapter[Any]:
+    """A checked dictionary rather than a model: half the cost per row, and no field name is reserved."""
+    make: Any = TypedDict  # made at run time, which type checkers cannot follow
+    shape = make(f"{name} arguments", fields)
+    shape.__pydantic_config__ = ConfigDict(
+        extra="allow" if is_open else "forbid",
+        arbitrary_types_allowed=True,
+        # NaN is refused later, by name; turned into null here, it would be stored as something else.
+        ser_json_inf_nan="constants",
+    )
+    return TypeAdapter(shape)
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

@@ -1,0 +1,330 @@
+"""The guards around the tasks: workers and their death, lanes, limits, cancel and reprocess."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from penstock.config import Settings
+from penstock.engine.claim import Claimer
+from penstock.engine.events import Events
+from penstock.engine.upkeep.rescue import Rescue
+from penstock.failpoints import Failpoints
+from penstock.lifecycle import State
+from penstock.storage import lanes, outcomes, queue, stages, workers
+from penstock.storage.database import Link
+from penstock.storage.queries import load
+from penstock.storage.workers import Heartbeat
+from tests.storage.world import LEASE_SECONDS, World
+
+REPROCESS: dict[str, Any] = {"from_stage": None, "by": "me", "delay_seconds": 0.0, "reset_attempts": True}
+ALL_ENDINGS = [2, 3, 4, 5, 6]
+
+
+async def until_blocked(world: World, connection: asyncpg.Connection, seconds: float = 10.0) -> None:
+    """Wait until the other session stands before a lock."""
+    deadline = time.monotonic() + seconds
+    waiting = "select wait_event_type = 'Lock' from pg_stat_activity where pid = $1"
+    while not await world.connection.fetchval(waiting, connection.get_server_pid()):
+        assert time.monotonic() < deadline, "the other session is not waiting for a lock"
+        await asyncio.sleep(0.005)
+
+
+# ---------------------------------------------------------------- workers
+
+
+async def beat(world: World, worker: int, running: list[int] | None = None) -> bool:
+    beats = [Heartbeat(worker=worker, running=running or [], status={})]
+    return worker in await workers.heartbeat(world.connection, beats, LEASE_SECONDS)
+
+
+async def test_a_heartbeat_renews_the_lease(world: World):
+    a = await world.worker()
+    await world.end_lease(a)
+    assert await beat(world, a)
+    assert await workers.declare_dead(world.connection) == []
+
+
+async def test_only_a_worker_whose_lease_ended_is_declared_dead_and_only_once(world: World):
+    a, b, stopped = await world.worker(), await world.worker(), await world.worker()
+    await world.end_lease(a)
+    await workers.stop(world.connection, [stopped])
+    await world.end_lease(stopped)
+    assert await workers.declare_dead(world.connection) == [a]
+    assert await workers.declare_dead(world.connection) == []
+    assert await beat(world, b)
+
+
+@pytest.mark.parametrize("how", ["lease", "supervisor", "goodbye"])
+async def test_the_heartbeat_of_a_worker_that_is_gone_is_refused(world: World, how: str):
+    a = await world.worker()
+    if how == "lease":
+        await world.end_lease(a)
+        await workers.declare_dead(world.connection)
+    elif how == "supervisor":
+        await workers.declare_dead_by_supervisor(world.connection, a)
+    else:
+        await workers.stop(world.connection, [a])
+    assert not await beat(world, a)
+
+
+async def test_a_heartbeat_and_a_declaration_at_the_same_time_have_one_winner(world: World, other):
+    a = await world.worker()
+    await world.end_lease(a)
+    transaction = other.transaction()
+    await transaction.start()
+    assert await workers.declare_dead(other) == [a]
+    beating = asyncio.create_task(beat(world, a))
+    await asyncio.sleep(0)
+    await transaction.commit()
+    assert not await asyncio.wait_for(beating, 10)
+
+
+async def test_holders_that_are_dead_stopped_or_unknown_are_found_and_others_are_not(world: World):
+    await world.put(4)
+    a, dead, stopped = await world.worker(), await world.worker(), await world.worker()
+    unknown = stopped + 1000
+    for worker in (a, dead, stopped, unknown):
+        await world.claim_one(worker)
+    await workers.declare_dead_by_supervisor(world.connection, dead)
+    await workers.stop(world.connection, [stopped])
+    assert sorted(await queue.holders_gone(world.connection)) == [dead, stopped, unknown]
+
+
+async def test_a_rescue_gives_back_what_a_dead_worker_holds_and_burns_only_what_ran(world: World):
+    ran, waited = await world.put(2)
+    a, b = await world.worker(), await world.worker()
+    held = await world.claim(a, 2)
+    (survivor,) = await world.put()
+    await world.claim_one(b)
+    await beat(world, a, [ran])
+    await world.end_lease(a)
+    rescue = Rescue(events=Events(), crash_limit=3, rescue_limit=10)
+    assert await rescue.run_once(world.connection) == {"dead": 1, "rescued": 2}
+    assert (await world.row(ran))["attempt"] == 1
+    assert (await world.row(waited))["attempt"] == 0
+    assert (await world.row(survivor))["worker"] == b
+    assert await world.finish(a, held) == 0, "the zombie comes too late"
+
+
+async def test_a_worker_that_holds_a_task_is_not_forgotten(world: World):
+    await world.put()
+    a, b = await world.worker(), await world.worker()
+    await world.claim_one(a)
+    await workers.stop(world.connection, [a, b])
+    assert await workers.forget(world.connection, -1) == 1
+    assert [row["id"] for row in await workers.listing(world.connection, gone_too=True)] == [a]
+
+
+# ---------------------------------------------------------------- cancel
+
+
+async def test_a_cancel_ends_a_waiting_task_and_asks_a_running_one(world: World):
+    running, waiting = await world.put(2)
+    a = await world.worker()
+    held = await world.claim_one(a)
+    assert await queue.cancel(world.connection, waiting, "me") == (True, False)
+    assert await queue.cancel(world.connection, running, "me") == (False, True)
+    assert await world.state(waiting) == "CANCELLED"
+    assert (await world.row(running))["worker"] == a
+    assert await queue.asked_to_stop(world.connection, [a]) == [(running, held.lease, a)]
+    assert await queue.asked_to_stop(world.connection, [a + 1]) == []
+    assert await world.counted() == {0: 2, State.CANCELLED: 1}
+    assert await queue.cancel(world.connection, waiting, "me") == (False, False)
+
+
+async def test_a_cancelled_lane_asks_what_runs_and_sweeps_what_waits(world: World):
+    running, waiting, elsewhere = (*await world.put(2), await world.put_one(lane="other"))
+    a = await world.worker()
+    held = await world.claim_one(a)
+    await lanes.cancel(world.connection, world.pipeline, "default", "me")
+    assert await queue.asked_to_stop(world.connection, [a]) == [(running, held.lease, a)]
+    assert await queue.sweep_cancelled(world.connection, 10) == 1
+    assert await world.state(waiting) == "CANCELLED"
+    assert await world.state(elsewhere) == "PENDING"
+    assert await world.state(running) == "PROCESSING"
+    assert await world.counted() == {0: 3, State.CANCELLED: 1}
+
+
+# ---------------------------------------------------------------- lanes
+
+
+async def active(world: World) -> bool:
+    found: bool = await world.connection.fetchval("select active from penstock.lanes where id = $1", world.lane)
+    return found
+
+
+async def clean(connection: asyncpg.Connection) -> int:
+    return await lanes.deactivate_idle(connection, batch=10, idle_seconds=-1)
+
+
+async def test_an_idle_lane_is_switched_off_and_an_enqueue_switches_it_on(world: World):
+    assert await clean(world.connection) == 1
+    assert not await active(world)
+    await world.put()
+    assert await active(world)
+
+
+async def test_a_lane_that_holds_a_row_stays_on(world: World):
+    await world.put()
+    assert await clean(world.connection) == 0, "it waits"
+    a = await world.worker()
+    held = await world.claim_one(a)
+    assert await clean(world.connection) == 0, "it runs"
+    await world.finish(a, [held])
+    assert await clean(world.connection) == 1
+
+
+async def test_a_lane_is_looked_at_again_after_it_is_locked(world: World):
+    """The second look alone: what a first look missed, because it was committed before the lock, is seen."""
+    deactivate = load("lanes").deactivate
+    await world.put()
+    assert await world.connection.fetch(deactivate, [world.lane]) == []
+    await world.claim_one(await world.worker())
+    assert await world.connection.fetch(deactivate, [world.lane]) == []
+
+
+async def test_a_lane_somebody_is_enqueueing_into_is_left_alone(world: World, other):
+    async with other.transaction():
+        await _enqueue(other, world)
+        assert await clean(world.connection) == 0
+    assert await active(world)
+
+
+async def test_an_enqueue_that_waited_for_the_clean_up_switches_the_lane_on(world: World, other):
+    async with world.connection.transaction():
+        assert await clean(world.connection) == 1
+        enqueueing = asyncio.create_task(_enqueue(other, world))
+        await until_blocked(world, other)
+    await asyncio.wait_for(enqueueing, 10)
+    assert await active(world)
+
+
+async def _enqueue(connection: asyncpg.Connection, world: World) -> int:
+    task: int = await connection.fetchval(
+        "select task_id from penstock.enqueue($1, lane => 'default', notify => false)", world.pipeline
+    )
+    return task
+
+
+# ---------------------------------------------------------------- unique keys
+
+
+async def test_a_task_that_an_enqueuer_was_answered_with_is_not_claimed_before_its_commit(world: World, other):
+    waiting = await world.put_one(unique_key="k")
+    a = await world.worker()
+    ask = "select task_id, created from penstock.enqueue($1, unique_key => 'k', notify => false)"
+    async with other.transaction():
+        assert tuple(await other.fetchrow(ask, world.pipeline)) == (waiting, False)
+        assert await world.claim(a) == []
+    assert len(await world.claim(a)) == 1
+    assert (await other.fetchrow(ask, world.pipeline))["created"], "the one before has started"
+
+
+# ---------------------------------------------------------------- limits
+
+
+@pytest.fixture
+async def claimers(world: World, shared_database_url: str) -> AsyncIterator[list[Claimer]]:
+    """Two runners' claimers, each with its own connection, for a stage with a fleet-wide limit of one."""
+    await stages.limit(world.connection, world.pipeline, None, 1)
+    links, made = [], []
+    for _ in range(2):
+        links.append(Link(Settings(), shared_database_url, purpose="test"))
+        made.append(
+            Claimer(
+                link=links[-1],
+                worker=await world.worker(),
+                failpoints=Failpoints(),
+                pipelines={world.stages[0]: world.pipeline},
+            )
+        )
+    yield made
+    for link in links:
+        await link.close()
+
+
+async def test_a_limit_of_one_is_exact_among_claimers_that_race(world: World, claimers: list[Claimer]):
+    await world.put(20)
+    for _ in range(5):
+        for claimer in claimers:
+            claimer.forget_dry()
+        claimed = await asyncio.gather(*(claimer.claim({world.stages[0]: 5}) for claimer in claimers))
+        assert sum(len(some) for some in claimed) == 1
+        assert (await queue.depth(world.connection))[world.stages[0]][1] == 1
+        await world.connection.execute("update penstock.queue set worker = null")
+
+
+@pytest.mark.parametrize("limited", ["stage", "lane"])
+async def test_a_claimer_waits_for_the_one_before_and_counts_what_it_took(world: World, other, limited: str):
+    await world.put(2)
+    if limited == "stage":
+        await stages.limit(world.connection, world.pipeline, None, 1)
+    else:
+        await lanes.configure(world.connection, world.pipeline, "default", set_limit=True, max_running=1)
+
+    async def lock(connection: asyncpg.Connection) -> dict[int, int]:
+        if limited == "stage":
+            return await queue.lock_limited_stages(connection, world.stages)
+        return await queue.lock_limited_lanes(connection, [world.lane])
+
+    transaction = other.transaction()
+    await transaction.start()
+    async with world.connection.transaction():
+        assert list((await lock(world.connection)).values()) == [1]
+        locking = asyncio.create_task(lock(other))
+        await until_blocked(world, other)
+        await world.claim(await world.worker(), 1)
+    await asyncio.wait_for(locking, 10)
+    assert sum((await queue.count_leased(other, world.stages)).values()) == 1
+    await transaction.rollback()
+
+
+# ---------------------------------------------------------------- reprocess
+
+
+async def test_only_finished_tasks_in_the_states_asked_for_start_again(world: World):
+    done, failed, running = await world.put(3)
+    a = await world.worker()
+    held = await world.claim(a, 3)
+    await world.finish(a, held[:1], State.DONE)
+    await world.finish(a, held[1:2], State.ERROR)
+    everything = [done, failed, running]
+    assert await outcomes.reprocess(world.connection, everything, statuses=[3], **REPROCESS) == [failed]
+    assert await world.state(done) == "DONE"
+    assert await world.state(running) == "PROCESSING"
+    assert (await world.row(running))["run"] == 1
+
+
+async def test_a_reprocess_takes_the_outcome_into_the_history_and_goes_on_counting_leases(world: World):
+    task = await world.put_one()
+    a = await world.worker()
+    first = await world.claim_one(a)
+    await world.finish(a, [first], State.ERROR)
+    await outcomes.reprocess(world.connection, [task], statuses=ALL_ENDINGS, **REPROCESS)
+    assert await world.outcome(task) is None
+    row = await world.row(task)
+    assert (row["run"], row["attempt"], row["lease"]) == (2, 0, first.lease)
+    assert await world.counted() == {0: 1}
+    noted = await world.connection.fetchrow("select cause, burned, error from penstock.attempts")
+    assert (noted["cause"], noted["burned"]) == ("reprocess", False)
+    again = await world.claim_one(a)
+    assert again.lease > first.lease
+    assert await world.finish(a, [first]) == 0
+    assert await world.finish(a, [again]) == 1
+
+
+async def test_a_reprocess_of_a_cancelled_lane_starts_in_a_lane_that_runs(world: World):
+    task = await world.put_one()
+    await lanes.cancel(world.connection, world.pipeline, "default", "me")
+    await queue.sweep_cancelled(world.connection, 10)
+    assert await outcomes.reprocess(world.connection, [task], statuses=ALL_ENDINGS, **REPROCESS) == [task]
+    lane = (await world.row(task))["lane"]
+    assert lane != world.lane
+    assert await world.connection.fetchval(
+        "select active and cancelled_at is null from penstock.lanes where id = $1", lane
+    )
+    assert await queue.sweep_cancelled(world.connection, 10) == 0

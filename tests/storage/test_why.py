@@ -263,6 +263,15 @@ async def test_otherwise_it_is_due(world: World) -> None:
     assert (await world.why(task_id)).reason is Reason.DUE
 
 
+async def test_a_task_that_is_due_for_long_while_workers_rest_is_overlooked(world: World) -> None:
+    await world.worker()
+    task_id = await world.enqueue()
+    await world.connection.execute("update penstock.queue set run_at = now() - interval '30 seconds'")
+    why = await world.why(task_id)
+    assert why.reason is Reason.OVERLOOKED
+    assert "due for 30 s" in why.sentence
+
+
 async def test_every_reason_has_a_test_above() -> None:
     text = Path(__file__).read_text("utf-8")
     missing = [reason.name for reason in Reason if f"Reason.{reason.name}" not in text]

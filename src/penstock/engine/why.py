@@ -28,6 +28,8 @@ __all__ = ["Reason", "Why", "explain"]
 Connection = Any
 
 _COUNTED_AHEAD = 1000
+# A worker that is awake looks at least every second; beyond this something keeps it from looking.
+_LATE_SECONDS = 10.0
 
 
 async def explain(connection: Connection, task_id: int) -> Why:
@@ -109,13 +111,23 @@ async def _in_line(connection: Connection, row: Position) -> Why:
             _line(ahead, first, turns, pace),
             next_step="More workers, or a higher priority at enqueue, bring it forward.",
         )
-    busy, all_processors = _processors(await reads.servers_of_stage(connection, row["stage"]), stage_of(row))
+    servers = await reads.servers_of_stage(connection, row["stage"])
+    busy, all_processors = _processors(servers, stage_of(row))
     if all_processors and busy >= all_processors:
         return because(
             row,
             Reason.BUSY,
             f"It is next, and all {all_processors:,} processors of stage {stage_of(row)} are busy.",
             next_step="It starts when one is free; more workers or a larger pool take it sooner.",
+        )
+    waited = (row["read_at"] - row["run_at"]).total_seconds()
+    if waited > _LATE_SECONDS:
+        names = ", ".join(server["name"] for server in servers if server["live"])
+        return because(
+            row,
+            Reason.OVERLOOKED,
+            f"It is due for {span(waited)} and is next, but no worker takes it, although {names} lives and has room.",
+            next_step="The paced profile looks once a minute; otherwise read the worker's log and restart it.",
         )
     return because(row, Reason.DUE, "It is due; a worker should take it within a second.")
 

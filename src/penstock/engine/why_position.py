@@ -31,6 +31,7 @@ class Reason(StrEnum):
     LIMITER = "limiter"
     BEHIND = "behind"
     BUSY = "busy"
+    OVERLOOKED = "overlooked"
     DUE = "due"
 
 

@@ -1,0 +1,256 @@
+"""`penstock dead-letters`"""
+
+import asyncio
+import re
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.cli.command import command
+from penstock.cli.output import Column
+from penstock.cli.pages import AfterOption, LimitOption, YesOption, actor, confirmed, place_of, show_page, written
+from penstock.cli.readable import as_json, clean, error_line, when
+from penstock.cli.session import Session
+
+if TYPE_CHECKING:
+    from penstock.engine.dead_letters import Replay
+    from penstock.storage.dead_letters import DeadLetterFilter
+
+TaskId = Annotated[int, typer.Argument(metavar="ID", min=1)]
+TaskIds = Annotated[list[int] | None, typer.Argument(metavar="[ID…]", min=1)]
+PipelineOption = Annotated[str | None, typer.Option("--pipeline", "-p", help="Only of this name.")]
+ErrorOption = Annotated[str | None, typer.Option("--error", metavar="TYPE", help="Only with this error type.")]
+SinceOption = Annotated[str | None, typer.Option("--since", help="Only that young: 90s, 30m, 2h, 7d, or an ISO time.")]
+JobOption = Annotated[int | None, typer.Option("--job", help="Only of this job.")]
+InputOption = Annotated[
+    str | None,
+    typer.Option("--input", metavar="JSON", help="The new input; - reads stdin. Without it, an editor opens."),
+]
+CanaryOption = Annotated[bool, typer.Option("--canary", help="Replay one first; stop if it fails again.")]
+CanarySeconds = Annotated[float, typer.Option("--canary-seconds", min=0.1, help="How long to wait for it.")]
+RateOption = Annotated[float | None, typer.Option("--rate", help="At most so many per second.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Everything that matches the filters.")]
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_COUNTED = 1000
+
+
+def register(app: typer.Typer) -> None:
+    @command(app, "list")
+    async def listing(
+        session: Session,
+        pipeline: PipelineOption = None,
+        error: ErrorOption = None,
+        since: SinceOption = None,
+        job: JobOption = None,
+        limit: LimitOption = 20,
+        after: AfterOption = None,
+    ) -> None:
+        """Tasks that ended as ERROR, newest first."""
+        from penstock.engine import dead_letters
+
+        wanted = await _filter(session, pipeline, error, since, job)
+        page = await dead_letters.page(await session.app(), wanted, after=place_of(after), limit=limit)
+        empty = "No dead letter matches." if any((pipeline, error, since, job)) else "No dead letters. All is well."
+        show_page(session, [_row(row) for row in page.rows], written(page.next), COLUMNS, empty=empty)
+
+    @command(app)
+    async def show(session: Session, task: TaskId) -> None:
+        """Input, error with its traceback, and every run."""
+        from penstock.cli.tasks import described
+        from penstock.engine import dead_letters
+        from penstock.storage.dead_letters import database_now
+
+        letter = await dead_letters.show(await session.app(), task)
+        async with session.connection() as connection:
+            now = await database_now(connection)
+        session.out.show(letter, lambda: described(letter, now))
+
+    @command(app)
+    async def edit(session: Session, task: TaskId, new_input: InputOption = None) -> None:
+        """Replay it with another input: the dead letter is closed, an edited copy runs."""
+        await _edit(session, task, new_input)
+
+    _register_replay(app)
+
+
+def _register_replay(app: typer.Typer) -> None:
+    @command(app)
+    async def replay(
+        session: Session,
+        tasks: TaskIds = None,
+        every: AllOption = False,
+        pipeline: PipelineOption = None,
+        error: ErrorOption = None,
+        since: SinceOption = None,
+        job: JobOption = None,
+        canary: CanaryOption = False,
+        canary_seconds: CanarySeconds = 60.0,
+        rate: RateOption = None,
+        yes: YesOption = False,
+    ) -> int:
+        """Run dead letters again: the given ones, or with --all everything that matches the filters."""
+        from penstock.errors import UsageError
+
+        if bool(tasks) == every:
+            raise UsageError("Name the tasks to replay, or use --all with filters; one of the two.")
+        if tasks:
+            if canary or rate is not None or any((pipeline, error, since, job)):
+                raise UsageError("--canary, --rate and the filters go with --all, not with single tasks.")
+            return await _replay_these(session, tasks)
+        wanted = await _filter(session, pipeline, error, since, job)
+        return await _replay_all(session, wanted, canary=canary, canary_seconds=canary_seconds, rate=rate, yes=yes)
+
+
+async def _filter(
+    session: Session, pipeline: str | None, error: str | None, since: str | None, job: int | None
+) -> "DeadLetterFilter":
+    from penstock.storage.dead_letters import DeadLetterFilter, database_now
+
+    from_time = None
+    if since is not None:
+        async with session.connection() as connection:
+            from_time = since_time(since, await database_now(connection))
+    return DeadLetterFilter(pipeline=pipeline, error_type=error, job_id=job, since=from_time)
+
+
+def since_time(text: str, now: datetime) -> datetime:
+    """A span before the database's now, or a time."""
+    from penstock.errors import InvalidSetting
+
+    if match := re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip()):
+        try:
+            return now - timedelta(seconds=float(match[1]) * _UNITS[match[2]])
+        except OverflowError:
+            raise InvalidSetting("--since", text, "that is longer ago than time goes") from None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidSetting("--since", text, "write it as 90s, 30m, 2h, 7d or 2026-11-15T09:30:00+00:00") from None
+    if at.tzinfo is None:
+        raise InvalidSetting("--since", text, "it has no time zone; end it with +00:00")
+    return at
+
+
+async def _edit(session: Session, task_id: int, text: str | None) -> None:
+    from penstock.cli.editor import edited
+    from penstock.cli.task_moves import object_of
+    from penstock.engine import dead_letters
+
+    app = await session.app(declared=session.app_reference is not None)
+    if text is None:
+        letter = await dead_letters.show(app, task_id)
+        text = await asyncio.to_thread(edited, as_json(letter["input"]), suffix=".json")
+        if text is None:
+            session.out.say("Nothing was changed.")
+            return
+    copy = await dead_letters.edit(app, task_id, object_of(text, "--input"), by=actor())
+    await app.wake_all()
+    session.out.show(
+        {"task_id": copy.id, "replaces": task_id},
+        f"Task {copy.id} runs with the new input in place of {task_id}. `penstock tasks wait {copy.id}`",
+    )
+
+
+async def _replay_these(session: Session, task_ids: list[int]) -> int:
+    """All or none: one that is not a dead letter is told before anything starts."""
+    from penstock import lifecycle
+    from penstock.engine import dead_letters
+    from penstock.errors import IllegalMove, TaskNotFound
+    from penstock.storage import reads
+
+    app = await session.app()
+    async with app.connection() as connection:
+        rows = await reads.task_rows(connection, task_ids)
+    for task_id in task_ids:
+        if task_id not in rows:
+            raise TaskNotFound(task_id)
+        if rows[task_id]["state"] != lifecycle.State.ERROR.name:
+            state = rows[task_id]["state"]
+            raise IllegalMove(move="replay", subject=f"task {task_id}", state=state, allowed_from=["ERROR"])
+    started = await dead_letters.replay(app, task_ids, by=actor())
+    word = "task runs" if len(started) == 1 else "tasks run"
+    session.out.show({"replayed": len(started), "tasks": sorted(started)}, f"{len(started):,} {word} again.")
+    return 0
+
+
+async def _replay_all(
+    session: Session,
+    wanted: "DeadLetterFilter",
+    *,
+    canary: bool,
+    canary_seconds: float,
+    rate: float | None,
+    yes: bool,
+) -> int:
+    from penstock.engine import dead_letters
+
+    app = await session.app()
+    found = await dead_letters.page(app, wanted, limit=_COUNTED)
+    count, more = len(found.rows), found.next is not None
+    if not count and not more:
+        session.out.show({"replayed": 0, "canary": None}, "No dead letter matches; nothing was replayed.")
+        return 0
+    confirmed(session, f"Replay {count:,}{' or more' if more else ''} dead letters?", yes=yes)
+    progress = session.out.progress(None if more else count)
+    done = await dead_letters.replay_matching(
+        app,
+        wanted,
+        by=actor(),
+        canary=canary,
+        canary_seconds=canary_seconds,
+        per_second=rate,
+        tell=progress.update,
+    )
+    progress.end(done.replayed)
+    session.out.show(_report(done), lambda: _sentence(done))
+    return 1 if done.stopped else 0
+
+
+def _report(done: "Replay") -> dict[str, Any]:
+    first = done.canary
+    return {
+        "replayed": done.replayed,
+        "stopped": done.stopped,
+        "canary": None
+        if first is None
+        else {
+            "task_id": first.task_id,
+            "state": None if first.state is None else first.state.name,
+            "same_error": first.same_error,
+            "error": first.error,
+        },
+    }
+
+
+def _sentence(done: "Replay") -> str:
+    first = done.canary
+    if first is None or first.passed:
+        return f"{done.replayed:,} dead letters run again."
+    if first.state is None:
+        ask = f"`penstock tasks why {first.task_id}`"
+        return f"The canary, task {first.task_id}, has not ended in time, so the others stay. {ask}"
+    again = "with the same error" if first.same_error else "with another error"
+    cause = error_line(first.error, 300)
+    return f"The canary, task {first.task_id}, failed {again} and the others stay: {cause}"
+
+
+COLUMNS = (
+    Column(key="task_id", title="task", right=True, show=str),
+    Column(key="name", title="name"),
+    Column(key="failed", title="failed"),
+    Column(key="attempts", title="tries"),
+    Column(key="job_id", title="job", right=True, show=lambda value: "–" if value is None else str(value)),
+    Column(key="error", title="error", show=error_line),
+)
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    from penstock.engine.wording import stage_label
+
+    return {
+        **row,
+        "name": clean(stage_label(row["pipeline"], row["stage"])),
+        "failed": when(row["finished_at"], row["read_at"]),
+    }

@@ -1,0 +1,175 @@
+"""`penstock jobs`"""
+
+import asyncio
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.cli.command import command
+from penstock.cli.output import Column, duration
+from penstock.cli.pages import LimitOption, ReasonOption, actor, show_page
+from penstock.cli.readable import clean, error_line, fields, short, when
+from penstock.cli.session import Session
+
+if TYPE_CHECKING:
+    from penstock.engine.handles import JobCounts
+    from penstock.engine.job_views import JobDetails, JobView
+
+JobId = Annotated[int, typer.Argument(metavar="ID", min=1)]
+BeforeOption = Annotated[int | None, typer.Option("--after", metavar="ID", help="Where the page before ended.")]
+StatusesOption = Annotated[str, typer.Option("--statuses", help="Which endings start again, with commas between.")]
+TimeoutOption = Annotated[float | None, typer.Option("--timeout", min=0, help="Seconds; without it, until the end.")]
+OwnerOption = Annotated[str | None, typer.Option("--owner")]
+
+
+def register(app: typer.Typer) -> None:
+    @command(app, "list")
+    async def listing(
+        session: Session, owner: OwnerOption = None, limit: LimitOption = 20, after: BeforeOption = None
+    ) -> None:
+        """Newest first, with progress."""
+        await _list(session, owner, limit, after)
+
+    @command(app)
+    async def show(session: Session, job: JobId) -> None:
+        """Counts, rate, ETA, lanes and the newest errors."""
+        from penstock.engine import job_views
+
+        async with session.connection() as connection:
+            found = await job_views.show(connection, job)
+        data = {"job": as_row(found.job), "lanes": found.lanes, "newest_errors": found.newest_errors}
+        session.out.show(data, lambda: _described(found))
+
+    @command(app)
+    async def wait(session: Session, job: JobId, timeout: TimeoutOption = None) -> int:
+        """Until every task has ended. Ctrl-C only ends the waiting. Exit 1 if a task failed."""
+        return await wait_for(session, job, timeout)
+
+    _register_moves(app)
+
+
+def _register_moves(app: typer.Typer) -> None:
+    @command(app)
+    async def pause(session: Session, job: JobId, reason: ReasonOption = None) -> None:
+        """Nothing more of it is started; what runs goes on to its end."""
+        await (await session.app()).job_by_id(job).pause(by=actor(), reason=reason)
+        session.out.show({"job_id": job, "paused": True}, f"Job {job} is paused. `penstock jobs resume {job}` goes on.")
+
+    @command(app)
+    async def resume(session: Session, job: JobId) -> None:
+        """Go on after a pause."""
+        await (await session.app()).job_by_id(job).resume()
+        session.out.show({"job_id": job, "paused": False}, f"Job {job} goes on.")
+
+    @command(app)
+    async def cancel(session: Session, job: JobId) -> None:
+        """Waiting tasks end at once, running ones are asked to stop."""
+        await (await session.app()).job_by_id(job).cancel(by=actor())
+        session.out.show({"job_id": job, "state": "CANCELLED"}, f"Job {job} is cancelled.")
+
+    @command(app)
+    async def reprocess(session: Session, job: JobId, statuses: StatusesOption = "error") -> None:
+        """Run its finished tasks in these states again."""
+        count = await (await session.app()).job_by_id(job).reprocess(statuses=_states(statuses), by=actor())
+        session.out.show({"job_id": job, "reprocessed": count}, f"{count:,} tasks of job {job} run again.")
+
+
+def _states(text: str) -> list[Any]:
+    from penstock.errors import InvalidSetting
+    from penstock.lifecycle import FINISHED
+
+    known = {state.name.lower(): state for state in FINISHED}
+    names = [name.strip().lower() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            raise InvalidSetting("--statuses", name, f"use some of {', '.join(known)}")
+    return [known[name] for name in names]
+
+
+COLUMNS = (
+    Column(key="id", title="job", right=True, show=str),
+    Column(key="label", title="name"),
+    Column(key="pipeline", title="pipeline"),
+    Column(key="state", title="state"),
+    Column(key="progress", title="progress", right=True),
+    Column(key="failed", title="failed", right=True),
+    Column(key="submitted", title="submitted"),
+)
+
+
+async def _list(session: Session, owner: str | None, limit: int, before: int | None) -> None:
+    from penstock.engine import job_views
+
+    async with session.connection() as connection:
+        views = await job_views.page(connection, before=before, owner=owner, limit=limit)
+    following = str(views[-1].id) if len(views) == limit else None
+    empty = "No jobs yet. A job is what `enqueue_many` stores; `penstock demo` makes a few."
+    rows = [as_row(view) for view in views]
+    if not session.out.json:
+        rows = [{**row, **_cells(view)} for row, view in zip(rows, views, strict=True)]
+    show_page(session, rows, following, COLUMNS, empty=empty)
+
+
+def as_row(view: "JobView") -> dict[str, Any]:
+    return {**asdict(view), "state": view.state.name}
+
+
+def _cells(view: "JobView") -> dict[str, Any]:
+    counts = view.counts
+    share = f" {100 * counts.finished // counts.total} %" if counts.total else ""
+    return {
+        "label": short(view.name, 40) or "–",
+        "progress": f"{counts.finished:,}/{counts.total:,}{share}",
+        "failed": counts.error,
+        "submitted": when(view.created_at, view.read_at),
+    }
+
+
+def _described(found: "JobDetails") -> str:
+    view, counts = found.job, found.job.counts
+    pairs = {
+        "job": f"{view.id}" + (f" {clean(view.name)}" if view.name else ""),
+        "pipeline": view.pipeline,
+        "owner": clean(view.owner or "–"),
+        "state": view.state.name,
+        "submitted": when(view.created_at, view.read_at),
+        "progress": _cells(view)["progress"],
+        "counts": ", ".join(f"{count:,} {name}" for name, count in asdict(counts).items() if count and name != "total"),
+    }
+    if view.eta_seconds is not None and view.per_second:
+        pairs["ETA"] = f"≈ {duration(view.eta_seconds)} at {view.per_second:,.1f}/s"
+    for lane in found.lanes:
+        if lane["paused_at"] is not None and view.state.name == "PAUSED":
+            why = f": {clean(lane['pause_reason'])}" if lane["pause_reason"] else ""
+            pairs["paused"] = f"by {clean(lane['paused_by'] or '–')} {when(lane['paused_at'], view.read_at)}{why}"
+    text = fields(pairs)
+    if found.newest_errors:
+        lines = [f"  task {one['task_id']}  {error_line(one['error'])}" for one in found.newest_errors]
+        text += "\n\nnewest errors\n" + "\n".join(lines) + f"\n  → penstock dead-letters list --job {view.id}"
+    return text
+
+
+async def wait_for(session: Session, job_id: int, timeout: float | None) -> int:
+    """With a progress line; Ctrl-C leaves the job alone."""
+    from penstock.engine import job_views
+
+    app = await session.app()
+    async with session.connection() as connection:
+        view = (await job_views.show(connection, job_id)).job
+    progress = session.out.progress(view.counts.total)
+
+    def tell(counts: "JobCounts") -> None:
+        progress.update(counts.finished, failed=counts.error, total=counts.total)
+
+    try:
+        counts = await app.job_by_id(job_id).wait(timeout, tell)
+    except asyncio.CancelledError:
+        progress.detach()
+        session.out.say(f"Not waiting any more; job {job_id} goes on. `penstock jobs wait {job_id}` waits again.")
+        raise
+    progress.end(counts.finished, failed=counts.error)
+    async with session.connection() as connection:
+        view = (await job_views.show(connection, job_id)).job
+    session.out.show(as_row(view), f"Job {job_id} is {view.state.name}: {counts.done:,} done, {counts.error:,} failed.")
+    return 0 if view.state.name == "DONE" else 1

@@ -1,0 +1,131 @@
+"""`penstock lanes`: the units of fairness, pause and cancel inside a pipeline."""
+
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli.command import command
+from penstock.cli.output import Column
+from penstock.cli.pages import LimitOption, ReasonOption, actor, show_page
+from penstock.cli.readable import clean, short, when
+from penstock.cli.session import Session
+from penstock.cli.stages import whole_or_none
+
+Pipeline = Annotated[str, typer.Argument(metavar="PIPELINE")]
+Key = Annotated[str, typer.Argument(metavar="LANE", help="As `lanes list` names it, such as owner:ann.")]
+PipelineOption = Annotated[str | None, typer.Option("--pipeline", "-p")]
+AllOption = Annotated[bool, typer.Option("--all", help="Also lanes that hold nothing.")]
+BeforeOption = Annotated[int | None, typer.Option("--after", metavar="ID", help="Where the page before ended.")]
+
+EMPTY = "No lane holds a task. Lanes open by themselves when something is enqueued; --all shows resting ones."
+
+
+def register(app: typer.Typer) -> None:
+    @command(app, "list")
+    async def listing(
+        session: Session,
+        pipeline: PipelineOption = None,
+        idle_too: AllOption = False,
+        limit: LimitOption = 50,
+        after: BeforeOption = None,
+    ) -> None:
+        """Newest first, with what they hold."""
+        from penstock.storage import reads
+
+        async with session.connection() as connection:
+            rows = await reads.lane_page(connection, before=after, idle_too=idle_too, pipeline=pipeline, limit=limit)
+        following = str(rows[-1]["id"]) if len(rows) == limit else None
+        show_page(session, [_row(row) for row in rows], following, COLUMNS, empty=EMPTY)
+
+    @command(app)
+    async def pause(session: Session, pipeline: Pipeline, lane: Key, reason: ReasonOption = None) -> None:
+        """Nothing more of it is started; what runs goes on to its end."""
+        from penstock.storage import lanes
+
+        async with session.connection() as connection:
+            _found(await lanes.pause(connection, pipeline, lane, actor(), reason), pipeline, lane)
+        session.out.show(_data(pipeline, lane, paused=True), f"Lane {lane} of {pipeline} is paused.")
+
+    @command(app)
+    async def resume(session: Session, pipeline: Pipeline, lane: Key) -> None:
+        """Go on after a pause."""
+        from penstock.storage import lanes
+
+        async with session.connection() as connection:
+            _found(await lanes.resume(connection, pipeline, lane), pipeline, lane)
+        await (await session.app()).wake_all()
+        session.out.show(_data(pipeline, lane, paused=False), f"Lane {lane} of {pipeline} goes on.")
+
+    _register_changes(app)
+
+
+def _register_changes(app: typer.Typer) -> None:
+    @command(app)
+    async def cancel(session: Session, pipeline: Pipeline, lane: Key) -> None:
+        """Waiting tasks end at once, running ones are asked to stop. Later ones start in a new lane."""
+        from penstock.storage import lanes
+
+        async with session.connection() as connection:
+            _found(await lanes.cancel(connection, pipeline, lane, actor()), pipeline, lane)
+        session.out.show(_data(pipeline, lane, cancelled=True), f"Lane {lane} of {pipeline} is cancelled.")
+
+    @command(app)
+    async def weight(
+        session: Session, pipeline: Pipeline, lane: Key, weight: Annotated[int, typer.Argument(min=1, max=100)]
+    ) -> None:
+        """Its share of the turns: a lane of weight 3 gets three tasks where one of weight 1 gets one."""
+        from penstock.storage import lanes
+
+        async with session.connection() as connection:
+            _found(await lanes.configure(connection, pipeline, lane, weight=weight), pipeline, lane)
+        session.out.show(_data(pipeline, lane, weight=weight), f"Lane {lane} of {pipeline} has weight {weight}.")
+
+    @command(app)
+    async def limit(
+        session: Session, pipeline: Pipeline, lane: Key, limit: Annotated[str, typer.Argument(metavar="N|none")]
+    ) -> None:
+        """At most so many of the lane run at a time, in the whole fleet."""
+        from penstock.storage import lanes
+
+        most = whole_or_none(limit)
+        async with session.connection() as connection:
+            changed = await lanes.configure(connection, pipeline, lane, set_limit=True, max_running=most)
+            _found(changed, pipeline, lane)
+        await (await session.app()).wake_all()
+        text = "no limit" if most is None else f"a limit of {most:,} at a time"
+        session.out.show(_data(pipeline, lane, max_running=most), f"Lane {lane} of {pipeline} has {text}.")
+
+
+def _found(changed: int, pipeline: str, lane: str) -> None:
+    """Cancelled lanes count as gone: their key is free for a new one."""
+    from penstock.errors import NotKnown
+
+    if not changed:
+        raise NotKnown(kind="lane", name=f"{pipeline} {lane}")
+
+
+def _data(pipeline: str, lane: str, **more: Any) -> dict[str, Any]:
+    return {"pipeline": pipeline, "lane": lane, **more}
+
+
+COLUMNS = (
+    Column(key="id", title="id", right=True, show=str),
+    Column(key="pipeline", title="pipeline"),
+    Column(key="key", title="lane", show=lambda value: short(value, 50)),
+    Column(key="priority", title="priority"),
+    Column(key="weight", title="weight"),
+    Column(key="max_running", title="limit", right=True, show=lambda value: "–" if value is None else f"{value:,}"),
+    Column(key="waiting", title="waiting"),
+    Column(key="running", title="running"),
+    Column(key="note", title="state"),
+)
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    note = "active" if row["active"] else "resting"
+    if row["cancelled_at"] is not None:
+        note = f"cancelled by {row['cancelled_by'] or '–'} {when(row['cancelled_at'], row['read_at'])}"
+    elif row["paused_at"] is not None:
+        why = f": {row['pause_reason']}" if row["pause_reason"] else ""
+        note = f"paused by {row['paused_by'] or '–'} {when(row['paused_at'], row['read_at'])}{why}"
+    return {**row, "note": clean(note)}

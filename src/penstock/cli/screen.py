@@ -1,0 +1,83 @@
+"""The one screen that `status` prints and `top` keeps fresh."""
+
+import io
+from typing import TYPE_CHECKING
+
+from penstock.cli.output import Column, duration, shown, write_table
+from penstock.cli.readable import clean
+from penstock.cli.stages import COLUMNS as STAGE_COLUMNS
+from penstock.cli.stages import EMPTY as NO_STAGES
+from penstock.cli.stages import as_row
+from penstock.engine.wording import ago, size
+
+if TYPE_CHECKING:
+    from penstock.engine.overview import Overview
+
+_WORKER_COLUMNS = (
+    Column(key="name", title="worker"),
+    Column(key="pid", title="pid", right=True, show=str),
+    Column(key="up", title="up", right=True),
+    Column(key="heard", title="heard", right=True),
+    Column(key="running", title="running"),
+    Column(key="processors", title="processors", right=True),
+    Column(key="version", title="version"),
+)
+
+
+def screen(found: "Overview") -> str:
+    parts = [_head(found), _workers(found), _stages(found)]
+    if found.attention:
+        lines = [f"  ! {clean(one.sentence)}  →  {clean(one.next_step)}" for one in found.attention]
+        parts.append("needs attention\n" + "\n".join(lines))
+    if found.newest_dead_letters:
+        parts.append(_dead(found))
+    return "\n\n".join(parts) + "\n"
+
+
+def _head(found: "Overview") -> str:
+    waiting, running = sum(one.waiting for one in found.stages), sum(one.running for one in found.stages)
+    out, failed = sum(one.ended_per_second for one in found.stages), sum(one.failed_last_hour for one in found.stages)
+    oldest = max((one.oldest_wait_seconds for one in found.stages if one.oldest_wait_seconds is not None), default=None)
+    wait = f" (oldest {duration(oldest)})" if oldest is not None else ""
+    return (
+        f"{found.database}, {size(found.size_bytes)} · {shown(found.read_at)}\n"
+        f"{waiting:,} waiting{wait} · {running:,} running · {out:,.1f}/s out · {failed:,} failed in the last hour"
+    )
+
+
+def _workers(found: "Overview") -> str:
+    rows = [
+        {
+            "name": clean(one.name),
+            "pid": one.pid,
+            "up": duration((found.read_at - one.started_at).total_seconds()),
+            "heard": f"{duration(max(one.silent_seconds, 0.0))} ago",
+            "running": one.running,
+            "processors": f"{one.busy:,}/{one.processors:,} busy",
+            "version": one.version,
+        }
+        for one in found.workers
+    ]
+    return _table("workers", rows, _WORKER_COLUMNS, "none is running")
+
+
+def _stages(found: "Overview") -> str:
+    return _table("stages", [as_row(one) for one in found.stages], STAGE_COLUMNS, NO_STAGES)
+
+
+def _table(title: str, rows: list[dict[str, object]], columns: tuple[Column, ...], empty: str) -> str:
+    if not rows:
+        return f"{title}: {empty}"
+    text = io.StringIO()
+    write_table(text, rows, columns)
+    return text.getvalue().rstrip("\n")
+
+
+def _dead(found: "Overview") -> str:
+    from penstock.engine.overview import dead_letter_line
+
+    lines = []
+    for one in found.newest_dead_letters:
+        failed = ago(one["finished_at"], found.read_at)
+        lines.append(f"  task {one['task_id']} of {one['pipeline']}, {failed}: {clean(dead_letter_line(one))}")
+    return "newest dead letters\n" + "\n".join(lines)

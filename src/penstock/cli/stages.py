@@ -1,0 +1,126 @@
+"""`penstock stages`"""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.cli.command import command
+from penstock.cli.output import Column, duration
+from penstock.cli.pages import ReasonOption, actor
+from penstock.cli.readable import clean
+from penstock.cli.session import Session
+
+if TYPE_CHECKING:
+    from penstock.engine.overview import StageView
+
+StageName = Annotated[str, typer.Argument(metavar="STAGE", help="pipeline, or pipeline/stage for one of several.")]
+LimitArgument = Annotated[str, typer.Argument(metavar="N|none", help="At most so many at a time, in the whole fleet.")]
+
+EMPTY = "No stages yet. They are registered when an application starts: `penstock worker --app module:name`."
+
+
+def register(app: typer.Typer) -> None:
+    @command(app, "list")
+    async def listing(session: Session) -> None:
+        """Every stage with its load, rates and limits."""
+        from penstock.engine.overview import overview
+
+        async with session.connection() as connection:
+            views = (await overview(connection)).stages
+        session.out.table([as_row(view) for view in views], COLUMNS, empty=EMPTY)
+
+    @command(app)
+    async def pause(session: Session, stage: StageName, reason: ReasonOption = None) -> None:
+        """Nothing more of it is started; what runs goes on to its end."""
+        from penstock.storage import stages
+
+        async with session.connection() as connection:
+            pipeline, name = await _known(connection, stage)
+            await stages.pause(connection, pipeline, name, actor(), reason)
+        session.out.show(
+            {"stage": stage, "paused": True}, f"Stage {stage} is paused. `penstock stages resume {stage}` goes on."
+        )
+
+    @command(app)
+    async def resume(session: Session, stage: StageName) -> None:
+        """Go on after a pause."""
+        from penstock.storage import stages
+
+        async with session.connection() as connection:
+            pipeline, name = await _known(connection, stage)
+            await stages.resume(connection, pipeline, name)
+        await (await session.app()).wake_all()
+        session.out.show({"stage": stage, "paused": False}, f"Stage {stage} goes on.")
+
+    @command(app)
+    async def limit(session: Session, stage: StageName, limit: LimitArgument) -> None:
+        """An exact fleet-wide limit. The code's own limit comes back when the application registers again."""
+        from penstock.storage import stages
+
+        most = whole_or_none(limit)
+        async with session.connection() as connection:
+            pipeline, name = await _known(connection, stage)
+            await stages.limit(connection, pipeline, name, most)
+        await (await session.app()).wake_all()
+        text = f"Stage {stage} has no limit." if most is None else f"Stage {stage} runs at most {most:,} at a time."
+        session.out.show({"stage": stage, "max_running": most}, text)
+
+
+def whole_or_none(text: str) -> int | None:
+    from penstock.errors import InvalidSetting
+
+    if text.lower() == "none":
+        return None
+    if not text.isdigit() or not 1 <= int(text) <= 2**31 - 1:
+        raise InvalidSetting("limit", text, "use a whole number from 1, or none")
+    return int(text)
+
+
+async def _known(connection: Any, given: str) -> tuple[str, str | None]:
+    """(pipeline, stage or None for all of its stages); an unknown name lists the known ones."""
+    from penstock.engine.wording import stage_label
+    from penstock.errors import NotKnown
+    from penstock.storage import stages
+
+    rows = await stages.listing(connection)
+    for row in rows:
+        if given == f"{row['pipeline']}/{row['name']}":
+            return row["pipeline"], row["name"]
+    if any(row["pipeline"] == given for row in rows):
+        return given, None
+    raise NotKnown(kind="stage", name=given, known=[stage_label(row["pipeline"], row["name"]) for row in rows])
+
+
+def _per_second(value: float) -> str:
+    return "–" if value <= 0 else f"{value:,.0f}/s" if value >= 10 else f"{value:.2g}/s"
+
+
+def _shown_limit(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"
+
+
+COLUMNS = (
+    Column(key="label", title="stage"),
+    Column(key="waiting", title="waiting"),
+    Column(key="running", title="running"),
+    Column(key="max_running", title="limit", right=True, show=_shown_limit),
+    Column(key="workers", title="workers"),
+    Column(key="oldest_wait_seconds", title="oldest wait", right=True, show=duration),
+    Column(key="arrived_per_second", title="in", right=True, show=_per_second),
+    Column(key="ended_per_second", title="out", right=True, show=_per_second),
+    Column(
+        key="eta_seconds", title="ETA", right=True, show=lambda value: "–" if value is None else f"≈{duration(value)}"
+    ),
+    Column(key="failed_last_hour", title="failed/h"),
+    Column(key="note", title="state"),
+)
+
+
+def as_row(view: "StageView") -> dict[str, Any]:
+    note = "open"
+    if view.paused_at is not None:
+        note = f"paused by {view.paused_by or '–'}" + (f": {view.pause_reason}" if view.pause_reason else "")
+    elif not view.workers:
+        note = "no worker"
+    return {**asdict(view), "label": view.label, "note": clean(note)}

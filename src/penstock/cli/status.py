@@ -1,0 +1,18 @@
+"""`penstock status`"""
+
+import typer
+
+from penstock.cli.command import command
+from penstock.cli.session import Session
+
+
+def register(app: typer.Typer) -> None:
+    @command(app)
+    async def status(session: Session) -> None:
+        """One screen: database, workers, stages, and what needs attention."""
+        from penstock.cli.screen import screen
+        from penstock.engine.overview import overview
+
+        async with session.connection() as connection:
+            found = await overview(connection)
+        session.out.show(found, lambda: screen(found))

@@ -1,0 +1,110 @@
+"""Jobs as people see them: state, counts, rate and ETA, for one or a page of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from penstock.engine.handles import JobCounts
+from penstock.errors import JobNotFound
+from penstock.lifecycle import JobState
+from penstock.storage import dead_letters, jobs, lanes, reads
+
+Connection = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobView:
+    """``per_second`` and ``eta_seconds`` are of the last minute, and None where nobody asked for them."""
+
+    id: int
+    name: str | None
+    pipeline: str
+    owner: str | None
+    metadata: Mapping[str, Any]
+    created_at: datetime
+    state: JobState
+    counts: JobCounts
+    per_second: float | None
+    eta_seconds: float | None
+    read_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDetails:
+    job: JobView
+    lanes: tuple[Mapping[str, Any], ...]
+    newest_errors: tuple[Mapping[str, Any], ...]
+
+
+async def page(connection: Connection, *, before: int | None, owner: str | None, limit: int) -> list[JobView]:
+    """Newest first; counts of all of them in one statement."""
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        rows = await jobs.listing(connection, before=before, owner=owner, limit=limit)
+        moved = await reads.job_movements(connection, [row["id"] for row in rows])
+        now = await dead_letters.database_now(connection)
+    return [_view(row, moved.get(row["id"]), now) for row in rows]
+
+
+async def show(connection: Connection, job_id: int, errors: int = 3) -> JobDetails:
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        row = await jobs.get(connection, job_id)
+        if row is None:
+            raise JobNotFound(job_id)
+        moved = (await reads.job_movements(connection, [job_id])).get(job_id)
+        lately = await reads.job_ended_lately(connection, job_id)
+        of_job = await lanes.of_job(connection, job_id)
+        wanted = dead_letters.DeadLetterFilter(job_id=job_id)
+        failed = await dead_letters.page(connection, wanted, after=None, limit=errors)
+        now = await dead_letters.database_now(connection)
+    view = _view(row, moved, now, per_second=lately / min(60.0, max((now - row["created_at"]).total_seconds(), 1.0)))
+    return JobDetails(job=view, lanes=tuple(of_job), newest_errors=failed.rows)
+
+
+def _view(
+    row: Mapping[str, Any], moved: Mapping[str, Any] | None, now: datetime, per_second: float | None = None
+) -> JobView:
+    counts = _counts(moved)
+    left = counts.pending + counts.processing
+    return JobView(
+        id=row["id"],
+        name=row["name"],
+        pipeline=row["pipeline"],
+        owner=row["owner"],
+        metadata=row["metadata"],
+        created_at=row["created_at"],
+        state=_state(moved, counts),
+        counts=counts,
+        per_second=per_second,
+        eta_seconds=left / per_second if per_second and left else None,
+        read_at=now,
+    )
+
+
+def _counts(moved: Mapping[str, Any] | None) -> JobCounts:
+    """Always sums to the total; what waits in cancelled lanes is as good as cancelled."""
+    if moved is None:
+        return JobCounts(total=0, pending=0, processing=0, done=0, error=0, not_found=0, skipped=0, cancelled=0)
+    waiting = moved["present"] - moved["running"]
+    return JobCounts(
+        total=moved["total"],
+        pending=0 if moved["cancelled"] else waiting,
+        processing=moved["running"],
+        done=moved["done"],
+        error=moved["error"],
+        not_found=moved["not_found"],
+        skipped=moved["skipped"],
+        cancelled=moved["cancelled_tasks"] + (waiting if moved["cancelled"] else 0),
+    )
+
+
+def _state(moved: Mapping[str, Any] | None, counts: JobCounts) -> JobState:
+    if moved is None:
+        return JobState.QUEUED
+    if moved["cancelled"]:
+        return JobState.CANCELLED
+    if counts.total and counts.finished >= counts.total:
+        return JobState.FAILED if counts.error else JobState.DONE
+    if moved["paused"]:
+        return JobState.PAUSED
+    return JobState.RUNNING if counts.processing or counts.finished else JobState.QUEUED

@@ -1,0 +1,128 @@
+"""Calls the command line as a user does: as a process, with an environment of its own."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+import psutil
+import pytest
+
+from tests.cli.waiting import wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+Call = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Without the PENSTOCK_ settings of whoever runs the tests."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
+    return {**clean, "COLUMNS": "100", **more}
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """For an embedded server of the test's own. Not in pytest's folder: as root, the server could not reach it."""
+    folder = Path(tempfile.mkdtemp(prefix="penstock-cli-", dir="/tmp"))
+    folder.chmod(0o711)
+    yield folder / "home"
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def call() -> Call:
+    """``call("version", database_url=…)``: runs to its end."""
+
+    def run(*arguments: str, seconds: float = 60, **settings: str) -> "subprocess.CompletedProcess[str]":
+        given = {f"PENSTOCK_{name.upper()}": value for name, value in settings.items()}
+        return subprocess.run(
+            [sys.executable, "-m", "penstock.cli", *arguments],
+            env=environment(**given),
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+
+    return run
+
+
+@dataclass
+class Background:
+    """A command that goes on. It leads a process group of its own, as in a terminal."""
+
+    process: "subprocess.Popen[bytes]"
+    folder: Path
+    seen: dict[int, psutil.Process] = field(default_factory=dict)
+
+    @property
+    def stdout(self) -> str:
+        return (self.folder / "stdout").read_text()
+
+    @property
+    def stderr(self) -> str:
+        return (self.folder / "stderr").read_text()
+
+    def announced(self) -> dict[str, Any]:
+        """The JSON document it prints when it works."""
+        wait_until(
+            lambda: bool(self.stdout) or self.process.poll() is not None,
+            what="the announcement",
+            log=lambda: self.stderr,
+        )
+        assert self.stdout, self.stderr
+        data: dict[str, Any] = orjson.loads(self.stdout)
+        return data
+
+    def interrupt(self) -> None:
+        """Ctrl-C: the terminal sends it to the whole group."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def tree(self) -> list[psutil.Process]:
+        """Every process below it."""
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def ended(self, seconds: float = 30) -> int:
+        return self.process.wait(seconds)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Background]]:
+    """``start("worker", …)``: runs in the background and is ended after the test, whatever happened."""
+    running: list[Background] = []
+
+    def begin(*arguments: str, **settings: str) -> Background:
+        given = {f"PENSTOCK_{name.upper()}": value for name, value in settings.items()}
+        folder = tmp_path / str(len(running))
+        folder.mkdir()
+        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "penstock.cli", *arguments],
+                env=environment(**given),
+                cwd=ROOT,
+                stdout=out,
+                stderr=err,
+                process_group=0,
+                # A shell starts jobs in the background with SIGINT ignored; a terminal does not.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
+            )
+        running.append(Background(process, folder))
+        return running[-1]
+
+    yield begin
+    for one in running:
+        if one.process.poll() is None:
+            one.process.terminate()
+            try:
+                one.process.wait(20)
+            except subprocess.TimeoutExpired:
+                one.process.kill()
+                one.process.wait(10)

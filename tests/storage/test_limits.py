@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import InvalidSetting
 from penstock.storage import limits
+from penstock.storage.queries import load
 from tests.unit.gcra import SECOND, Gcra, most_above_the_limit
 
 KEY = "wikidata"
@@ -92,6 +93,14 @@ async def test_an_unknown_key_can_be_blocked(connection):
     assert (await limits.take(connection, KEY, [1])).granted == 1
 
 
+async def test_a_limit_set_during_a_block_does_not_end_it(connection):
+    await limits.penalise(connection, KEY, 5, "429")
+    await limits.configure(connection, KEY, rate=1, burst=10)
+    grant = await limits.take(connection, KEY, [1])
+    assert grant.granted == 0
+    assert 4 < grant.wait_seconds <= 5
+
+
 async def test_the_longer_block_stays_and_keeps_its_reason(connection):
     await limits.configure(connection, KEY, rate=100, burst=10)
     await limits.penalise(connection, KEY, 60, "long")
@@ -135,6 +144,19 @@ async def test_permits_are_timed_after_the_wait_for_the_row_even_if_its_holder_c
     await other.close()
     assert grant.granted == 1
     assert grant.at >= released_at
+
+
+async def test_a_limit_replaced_while_we_wait_for_its_row_is_not_taken_for_none(connection, database_url):
+    await limits.configure(connection, KEY, rate=1, burst=1)
+    other = await asyncpg.connect(database_url)
+    async with other.transaction():
+        await limits.remove(other, KEY)
+        await limits.configure(other, KEY, rate=1, burst=1)
+        taking = asyncio.create_task(limits.take(connection, KEY, [1] * 9))
+        await asyncio.wait_for(waits_for_a_lock(other), 10)
+    grant = await asyncio.wait_for(taking, 10)
+    await other.close()
+    assert (grant.granted, grant.wait_seconds) == (0, 0), "ask again"
 
 
 async def waits_for_a_lock(connection) -> None:
@@ -271,6 +293,17 @@ async def test_only_passed_blocks_of_keys_without_a_limit_are_forgotten(connecti
     await limits.penalise(connection, "standing", 1, None)
     assert await limits.forget_passed_blocks(connection, older_than_seconds=60) == 1
     assert [one.key for one in await limits.listing(connection)] == ["limited", "standing"]
+
+
+async def test_a_take_among_many_keys_reads_and_locks_one_row_by_its_key(connection):
+    await connection.execute(
+        "insert into penstock.limits (key, rate) select 'host ' || n, 1 from generate_series(1, 20000) as n"
+    )
+    await connection.execute("analyze penstock.limits")
+    plan = await connection.fetch(f"explain (costs off) {load('limits').take}", "host 7", [1, 1], 0.0, 0.0)
+    scans = [row[0].strip() for row in plan if " on limits" in row[0]]
+    assert len(scans) == 4, "the lock, the update with its scan, and the look for a free key"
+    assert [line for line in scans if "Seq Scan" in line] == []
 
 
 @pytest.mark.parametrize(

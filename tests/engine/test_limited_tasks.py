@@ -1,0 +1,92 @@
+"""The limiter inside real runs: what a task's history says, and who is held back."""
+
+import time
+from contextlib import suppress
+
+import pytest
+
+from penstock import Context, ThrottledError
+from penstock.errors import WaitTimeout
+from penstock.storage import limits
+from tests.unit.gcra import SECOND, most_above_the_limit
+
+KEY = "wikidata"
+
+
+async def test_tasks_together_keep_the_limit_and_lose_no_attempt(app, working, connection):
+    await limits.configure(connection, KEY, rate=2, burst=1)
+    calls = []
+
+    @app.task(pool=8)
+    async def look_up(ctx: Context):
+        async with ctx.limiter(KEY):
+            calls.append((time.monotonic() * SECOND, 1))
+            assert ctx.attempt == 1
+
+    async with working():
+        tasks = [await look_up.enqueue() for _ in range(9)]
+        for task in tasks:
+            await task.result(30)
+    assert len(calls) == 9
+    assert most_above_the_limit(calls, rate=2, burst=1) <= 0.2
+    causes = await connection.fetch("select distinct cause, burned from penstock.attempts")
+    assert [tuple(row) for row in causes] == [("throttled", False)]
+
+
+@pytest.mark.parametrize("inside", [True, False])
+async def test_one_throttled_task_holds_back_all_others(app, working, heard, inside):
+    calls = []
+
+    @app.task(pool=4)
+    async def call(ctx: Context):
+        if not calls:
+            calls.append(time.monotonic())
+            if inside:
+                async with ctx.limiter(KEY):
+                    raise ThrottledError("429", retry_after=1.0)
+            raise ThrottledError("429", retry_after=1.0, key=KEY)
+        async with ctx.limiter(KEY):
+            calls.append(time.monotonic())
+
+    async with working():
+        first = await call.enqueue()
+        while not heard.named("limiter.blocked"):
+            await let_work(first)
+        others = [await call.enqueue() for _ in range(6)]
+        for task in [first, *others]:
+            await task.result(20)
+    began, *later = calls
+    assert len(later) == 7
+    assert min(later) >= began + 1.0
+    assert [event["key"] for event in heard.named("limiter.blocked")] == [KEY]
+
+
+async def let_work(task) -> None:
+    """Lets the worker go on for a moment."""
+    with suppress(WaitTimeout):
+        await task.result(0.02)
+
+
+async def test_a_weight_above_the_burst_ends_the_task_with_a_sentence(app, working, connection):
+    await limits.configure(connection, KEY, rate=1, burst=2)
+
+    @app.task()
+    async def greedy(ctx: Context):
+        await ctx.limiter(KEY).acquire(weight=5)
+
+    async with working():
+        state, _, error = await (await greedy.enqueue()).wait(10)
+    assert state.name == "ERROR"
+    assert error["message"].startswith("weight at limiter 'wikidata' = 5 will not do: its burst is 2")
+
+
+async def test_a_handler_in_a_thread_is_limited_too(app, working, connection):
+    await limits.configure(connection, KEY, rate=1000, burst=1)
+
+    @app.task()
+    def in_thread(ctx: Context):
+        with ctx.limiter(KEY):
+            return "went"
+
+    async with working():
+        assert await (await in_thread.enqueue()).result(10) == "went"

@@ -1,0 +1,65 @@
+"""`penstock bench …`: measures Penstock on this machine. One file per bench; ``bench/README.md`` explains them."""
+
+from collections.abc import Coroutine
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli.command import command
+from penstock.cli.errors import FAILED, OK
+from penstock.cli.session import Session
+
+QuickOption = Annotated[bool, typer.Option("--quick", help="Smaller, within a minute.")]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="Of the plan of faults: the same seed, the same plan.")]
+KeepOption = Annotated[bool, typer.Option("--keep", help="Leave the database, logs and ledger behind for a look.")]
+
+
+def register(app: typer.Typer) -> None:
+    @command(app)
+    def throughput(session: Session, quick: QuickOption = False) -> None:
+        """One runner through 50,000 no-op tasks, against the same statements driven bare."""
+        from penstock.cli.bench import throughput as bench
+
+        _run(bench.throughput(session, bench.QUICK if quick else bench.FULL))
+
+    @command(app)
+    def enqueue(session: Session, quick: QuickOption = False) -> None:
+        """Storing tasks in batches, against the bare inserts; and one by one."""
+        from penstock.cli.bench import enqueue as bench
+
+        _run(bench.enqueue(session, bench.QUICK if quick else bench.FULL))
+
+    @command(app)
+    def latency(session: Session, quick: QuickOption = False) -> None:
+        """From the enqueue to the start of the handler, on an idle worker."""
+        from penstock.cli.bench import latency as bench
+
+        _run(bench.latency(session, bench.QUICK if quick else bench.FULL))
+
+    @command(app)
+    def growth(session: Session, quick: QuickOption = False) -> None:
+        """Does it stay fast: with millions waiting, with a thousand lanes, while a long reader holds back vacuum."""
+        from penstock.cli.bench import growth as bench
+
+        _run(bench.growth(session, bench.QUICK if quick else bench.FULL))
+
+    @command(app)
+    async def storm(
+        session: Session, quick: QuickOption = False, seed: SeedOption = None, keep: KeepOption = False
+    ) -> int:
+        """Kill and freeze workers under load, then check that nothing was lost or settled twice."""
+        from dataclasses import replace
+
+        from penstock.cli.bench import storm as bench
+
+        options = replace(bench.QUICK if quick else bench.LONG, seed=seed, keep=keep, tell=session.out.say)
+        figures = await bench.storm(options)
+        session.out.show(figures, lambda: "\n".join(f"{name}: {value}" for name, value in figures.items()))
+        return FAILED if figures["lost"] or figures["settled_twice"] else OK
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """On the loop that runners use."""
+    import uvloop
+
+    uvloop.run(work)

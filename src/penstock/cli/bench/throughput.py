@@ -1,0 +1,149 @@
+"""`penstock bench throughput`: one runner against the same statements driven bare.
+
+In rounds, so that whatever else the machine does falls on both. Raw is measured on one connection and on two, because
+a runner works on two; the ratio is to the better of them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.cli.bench import bare, drain
+from penstock.cli.bench.bench_app import sample
+from penstock.cli.bench.drain import Drained
+from penstock.cli.bench.figures import Goal, Rounds, machine, median, tell
+from penstock.cli.bench.ground import Ground, Site, opened
+from penstock.cli.session import Session
+from penstock.engine.background import Enqueueable
+from penstock.engine.fleet import Fleet
+from penstock.storage import bench, lanes
+
+_LANE = "bench"
+# Words by which the server's list of statements shows the two.
+_CLAIM, _SETTLE = "for update skip locked) q", "insert into penstock.outcomes"
+GOALS = (
+    Goal(
+        key="ratio", least=0.6, meaning="What is left of the database's own speed when the whole engine is around it."
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """``seconds``: no round is begun that would end later."""
+
+    tasks: int = 50_000
+    rounds: int = 5
+    seconds: float | None = None
+
+
+FULL = Sizes()
+QUICK = Sizes(tasks=20_000, rounds=3, seconds=50)
+
+
+async def throughput(session: Session, sizes: Sizes) -> None:
+    async with opened(session.settings, session.out.say) as ground:
+        figures = await measure(ground, sizes)
+    rows = [
+        {"way": "one runner", "tasks_per_second": figures["tasks_per_second"]},
+        {"way": "bare on one connection", "tasks_per_second": figures["raw1_tasks_per_second"]},
+        {"way": "bare on two connections", "tasks_per_second": figures["raw2_tasks_per_second"]},
+    ]
+    tell(session, figures, rows, GOALS)
+
+
+async def measure(ground: Ground, sizes: Sizes) -> dict[str, Any]:
+    async with ground.site() as site:
+        counted = await bench.watch_statements(site.connection)
+        where = await machine(site.connection)
+        async with site.fleet("noop") as fleet:
+            await _fill(site, site.tasks.bare, 1000)
+            await _raw(site, 1, 1000)  # plans, caches and files of the server are warm for everybody
+            rounds = Rounds(sizes.rounds, ground.until(sizes.seconds))
+            found = [await _round(site, fleet, sizes, number, counted) for number in rounds]
+    return _figures(found, sizes) | {"batch": _batch(site), "machine": where}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Round:
+    raw1: Drained
+    raw2: Drained
+    runner: Drained
+    statements: list[bench.Statement]
+
+
+async def _round(site: Site, fleet: Fleet, sizes: Sizes, number: int, counted: bool) -> _Round:
+    await _fill(site, site.tasks.bare, sizes.tasks)
+    raw1 = await _raw(site, 1, sizes.tasks)
+    await drain.pause(site, "noop")
+    await _fill(site, site.tasks.noop, sizes.tasks)
+    if counted:
+        await bench.forget_statements(site.connection)
+    runner = await drain.by_runner(site, fleet, "noop", sizes.tasks)
+    statements = await bench.statements(site.connection) if counted else []
+    await _fill(site, site.tasks.bare, sizes.tasks)
+    raw2 = await _raw(site, 2, sizes.tasks)
+    site.ground.tell(
+        f"round {number} of {sizes.rounds}: runner {runner.per_second:,.0f}/s,"
+        f" bare {raw1.per_second:,.0f}/s on one connection, {raw2.per_second:,.0f}/s on two"
+    )
+    return _Round(raw1=raw1, raw2=raw2, runner=runner, statements=statements)
+
+
+async def _fill(site: Site, task: Enqueueable[Any, Any], count: int) -> None:
+    """Through the public API, into one lane, and then vacuumed: every measurement starts from the same state."""
+    await task.options(lane=_LANE).enqueue_many(sample(number) for number in range(count))
+    await bench.settle_down(site.connection)
+
+
+async def _raw(site: Site, connections: int, count: int) -> Drained:
+    lane = await lanes.open_lane(site.connection, pipeline="bare", key=_LANE, priority=0, owner=None, job_id=None)
+    drained = await bare.drain(site, "bare", lane, connections=connections, batch=_batch(site))
+    if drained.count != count:
+        raise AssertionError(f"the bare statements settled {drained.count:,} of {count:,} tasks")
+    return drained
+
+
+def _batch(site: Site) -> int:
+    """What the runner claims at most, and does when tasks take no time."""
+    return min(site.settings.claim_max, site.settings.inbox_size)
+
+
+def _figures(found: list[_Round], sizes: Sizes) -> dict[str, Any]:
+    runner = median(one.runner.per_second for one in found)
+    raw1, raw2 = (median(getattr(one, raw).per_second for one in found) for raw in ("raw1", "raw2"))
+    raw = max(raw1, raw2)
+    return {
+        "tasks_per_second": round(runner),
+        "raw_tasks_per_second": round(raw),
+        "ratio": round(runner / raw, 3),
+        "raw1_tasks_per_second": round(raw1),
+        "raw2_tasks_per_second": round(raw2),
+        "tasks": sizes.tasks,
+        "rounds": [
+            {name: round(getattr(one, name).per_second) for name in ("runner", "raw1", "raw2")} for one in found
+        ],
+        "wal_bytes_per_task": round(median(one.runner.wal_bytes / sizes.tasks for one in found)),
+        "raw_wal_bytes_per_task": round(median(one.raw1.wal_bytes / sizes.tasks for one in found)),
+        "runner_cpu_us_per_task": round(median(one.runner.runner_cpu_seconds for one in found) / sizes.tasks * 1e6, 1),
+        **_server(found, sizes),
+    }
+
+
+def _server(found: list[_Round], sizes: Sizes) -> dict[str, float | None]:
+    """How often the runner asked, and how long the server worked for it; unknown where it does not count."""
+
+    def total(of: str, word: str = "") -> float | None:
+        if not found[0].statements:
+            return None
+        return median(sum(getattr(one, of) for one in each.statements if word in one.query) for each in found)
+
+    def share(value: float | None, digits: int, unit: float = 1.0) -> float | None:
+        return None if value is None else round(value / sizes.tasks * unit, digits)
+
+    return {
+        "queries_per_task": share(total("calls"), 5),
+        "claims": total("calls", _CLAIM),
+        "settles": total("calls", _SETTLE),
+        "claim_server_us_per_task": share(total("milliseconds", _CLAIM), 1, 1e3),
+        "settle_server_us_per_task": share(total("milliseconds", _SETTLE), 1, 1e3),
+    }

@@ -5,7 +5,7 @@ stage start. A task under which a process died before runs alone in its runner, 
 only suspect.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from penstock.engine.worker.inbox import Inbox
 from penstock.engine.worker.pool import Pool, Processor
@@ -18,11 +18,8 @@ class Coordinator:
         *,
         inboxes: Mapping[int, Inbox],
         assignments_per_cycle: int | None = None,
-        safe: Callable[[], bool] = lambda: True,
     ) -> None:
-        """``inboxes`` by stage id, in the order the stages are served. ``assignments_per_cycle`` None: no throttle.
-        ``safe`` says whether the leases still hold: without them nothing may start."""
-        self._safe = safe
+        """``inboxes`` by stage id, in the order the stages are served. ``assignments_per_cycle`` None: no throttle."""
         self._inboxes = inboxes
         self._per_cycle = assignments_per_cycle
         self._allowance = dict.fromkeys(inboxes, 0)
@@ -53,7 +50,7 @@ class Coordinator:
 
     def next_for(self, pool: Pool, processor: Processor) -> Claimed | None:
         """What a free processor should run now, if anything."""
-        if self._stopped or self._alone or not self._safe():
+        if self._stopped or self._alone:
             return None
         if self._suspect is not None:
             return self._start_suspect(pool)

@@ -51,7 +51,10 @@ class Processor:
 
 
 class Pool:
-    """``next_for`` is the coordinator's answer to a processor that is free; None lets it wait."""
+    """``next_for`` is the coordinator's answer to a processor that is free; None lets it wait.
+
+    ``safe`` says whether the leases still hold: without them nothing may start.
+    """
 
     def __init__(
         self,
@@ -61,12 +64,14 @@ class Pool:
         slots: Slots,
         surroundings: Surroundings,
         next_for: Callable[["Pool", Processor], Claimed | None],
+        safe: Callable[[], bool],
         ended: Callable[[Claimed, Settlement | None, float], None],
     ) -> None:
         self.stage = stage
         self._slots = slots
         self._surroundings = surroundings
         self._next_for = next_for
+        self._safe = safe
         self._ended = ended
         self._stopping = False
         self._needs_context = stage.needs_context
@@ -128,14 +133,15 @@ class Pool:
 
     async def _process(self, processor: Processor) -> None:
         before = contextvars.copy_context()
-        turn_ends = time.monotonic_ns() + _TURN_NS
+        turn_ends = 0
         while not self._stopping:
-            claimed = self._next_for(self, processor)
+            # Once a turn is enough: a process that was frozen finds its turn over.
+            claimed = None if time.monotonic_ns() > turn_ends and not self._safe() else self._next_for(self, processor)
             if claimed is None:
                 self._idle.append(processor)
                 processor.wake.clear()
                 await processor.wake.wait()
-                turn_ends = time.monotonic_ns() + _TURN_NS
+                turn_ends = 0
                 continue
             ended = await self._run(processor, claimed)
             if contextvars.copy_context() != before:
@@ -143,7 +149,7 @@ class Pool:
                 return
             if ended > turn_ends:
                 await asyncio.sleep(0)
-                turn_ends = time.monotonic_ns() + _TURN_NS
+                turn_ends = (time.monotonic_ns() + _TURN_NS) if self._safe() else 0
 
     async def _run(self, processor: Processor, claimed: Claimed) -> int:
         """Run one task and report its end; returns when that was."""

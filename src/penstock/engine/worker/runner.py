@@ -2,41 +2,34 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
-
-import asyncpg
 
 from penstock.config import Settings
 from penstock.engine.claim import Claimer
-from penstock.engine.context import Context, Transaction
-from penstock.engine.definition import StageDefinition
 from penstock.engine.events import Events
-from penstock.engine.limits import Limiter, Limiters
-from penstock.engine.run import DeadlinePassed, HandBack, LiveStage, StopAsked, caller, decide_value
+from penstock.engine.run import DeadlinePassed, HandBack, LiveStage, StopAsked
 from penstock.engine.settle import Settler
-from penstock.engine.tracing import traced, tracing_enabled
 from penstock.engine.worker.coordinator import Coordinator
 from penstock.engine.worker.discovery import Discovery, Pace
+from penstock.engine.worker.facilities import Facilities
 from penstock.engine.worker.health import Health
 from penstock.engine.worker.inbox import Held, Inbox, Refusal
-from penstock.engine.worker.isolated import Children
 from penstock.engine.worker.listener import Listener
 from penstock.engine.worker.orphans import Orphans
 from penstock.engine.worker.pool import Pool
 from penstock.engine.worker.slots import Slots
 from penstock.failpoints import Failpoints
-from penstock.model import Advance, Claimed, Finish, Release, Settlement
-from penstock.storage import changes, database, queue
+from penstock.model import Claimed, Finish, Release, Settlement
+from penstock.storage import changes
 from penstock.storage.database import Link
 
 _DEADLINE_TICK_SECONDS = 0.1
 
 
 class Runner:
-    """Serves ``stages`` (in this order) for the worker id it was given. Implements what contexts and callers need."""
+    """Serves ``stages`` (in this order) for the worker id it was given."""
 
     def __init__(
         self,
@@ -66,7 +59,6 @@ class Runner:
         self._coordinator = Coordinator(
             inboxes=self._inboxes,
             assignments_per_cycle=settings.assignments_per_cycle if paced else None,
-            safe=slots.safe,
         )
         self._lapsed = lapsed
         self._claim_link = Link(settings, url, purpose="claim")
@@ -82,6 +74,15 @@ class Runner:
         self._orphans = Orphans(
             link=self._claim_link, worker=worker, held=self._held, settings=settings, give_back=self._settler.add
         )
+        self._facilities = Facilities(
+            settings=settings,
+            url=url,
+            worker=worker,
+            stages=self.stages,
+            events=events,
+            failpoints=failpoints,
+            app_reference=app_reference,
+        )
         self._pools = self._make_pools()
         self._discovery = self._make_discovery()
         self._listener = Listener(
@@ -91,28 +92,15 @@ class Runner:
             hint=self._discovery.hint,
             events=events,
         )
-        self._threads: ThreadPoolExecutor | None = None
-        self._children = Children(app_reference, max_result_bytes=settings.max_result_bytes)
-        self._pool: asyncpg.Pool | None = None
-        self._limiters: Limiters | None = None
         self._loops: list[asyncio.Task[None]] = []
-        self._progress: dict[int, dict[str, Any]] = {}
         self._failure: asyncio.Future[None] | None = None
 
     # ---------------------------------------------------------------- life
 
     async def start(self) -> None:
-        self._pool = await database.pool(self._settings, self._url, purpose="handlers", size=20)
-        self._limiters = Limiters(self._pool, self._events)
-        async with self._pool.acquire() as connection:
+        await self._facilities.open()
+        async with self._facilities.pool.acquire() as connection:
             self._discovery.clock_behind_seconds = await changes.clock(connection) - time.time()
-        for stage in self.stages.values():
-            stage.call = caller(stage.definition, self)
-            stage.throttled = self._limiters.penalise_for
-            if tracing_enabled():
-                stage.call = traced(stage.call, stage.definition)
-        threads = sum(stage.pool for stage in self.stages.values() if stage.definition.execution == "thread")
-        self._threads = ThreadPoolExecutor(max_workers=max(threads, 1), thread_name_prefix="penstock-handler")
         for pool in self._pools.values():
             pool.start()
         loops: list[tuple[str, Coroutine[Any, Any, None]]] = [
@@ -176,15 +164,9 @@ class Runner:
         await asyncio.gather(*self._loops, return_exceptions=True)
         for pool in self._pools.values():
             await pool.stop()
-        self._children.close()
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
         await self._claim_link.close()
         await self._settle_link.close()
-        if self._pool is not None:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._pool.close(), 2.0)
-            self._pool.terminate()
+        await self._facilities.close()
 
     async def _end_loop(self, name: str) -> None:
         for task in self._loops:
@@ -230,10 +212,10 @@ class Runner:
         self._failpoints.hit("after_run")
         self._coordinator.ended()
         self._pace[claimed.stage].add(took_seconds)
-        if self._progress:
-            self._progress.pop(claimed.task_id, None)
+        if self._facilities.reported:
+            self._facilities.reported.pop(claimed.task_id, None)
         if settlement is None:
-            self._held.let_go((claimed.task_id,))
+            self._let_go((claimed.task_id,))
         else:
             if type(settlement) is not Finish or settlement.error is not None:
                 self._note(claimed, settlement)
@@ -293,42 +275,6 @@ class Runner:
             self._coordinator.run_once()
             await asyncio.sleep(self._settings.coordination_seconds)
 
-    # ---------------------------------------------------------------- what contexts and callers ask for
-
-    def limiter(self, key: str) -> Limiter:
-        assert self._limiters is not None
-        return self._limiters.of(key)
-
-    def progress(self, claimed: Claimed, done: float, total: float | None, note: str) -> None:
-        self._progress[claimed.task_id] = {"done": done, "total": total, "note": note}
-
-    @asynccontextmanager
-    async def transaction(self, context: Context) -> AsyncIterator[Transaction]:
-        """The app's writes and the settlement in one transaction; a stale lease rolls both back."""
-        assert self._pool is not None
-        claimed = context._claimed
-        stage = self.stages[claimed.stage]
-        async with self._pool.acquire() as connection, connection.transaction():
-            transaction = Transaction(connection)
-            yield transaction
-            settlement = decide_value(claimed, stage, transaction.result)
-            if isinstance(settlement, Finish):
-                current = await queue.finish(connection, self.worker, [settlement])
-            elif isinstance(settlement, Advance):
-                current = await queue.advance(connection, self.worker, [settlement])
-            else:
-                current = 0
-            self._failpoints.hit("during_transaction")
-            if not current:
-                raise context.stale()
-
-    def in_thread(self, function: Callable[..., Any], args: tuple[Any, ...], values: dict[str, Any]) -> Awaitable[Any]:
-        assert self._threads is not None
-        return asyncio.get_running_loop().run_in_executor(self._threads, lambda: function(*args, **values))
-
-    def in_process(self, definition: StageDefinition, context: Context, values: dict[str, Any]) -> Awaitable[Any]:
-        return self._children.call(definition, context, values)
-
     # ---------------------------------------------------------------- seeing
 
     @property
@@ -353,7 +299,7 @@ class Runner:
             "stale": self._settler.stale,
             "held": len(self._held),
             "polled_seconds_ago": time.monotonic() - self._discovery.polled_at,
-            "progress": dict(list(self._progress.items())[:100]),
+            "progress": dict(list(self._facilities.reported.items())[:100]),
         }
 
     def _make_pools(self) -> dict[int, Pool]:
@@ -364,8 +310,9 @@ class Runner:
                 stage=stage,
                 first_slot=slot,
                 slots=self._slots,
-                surroundings=self,
+                surroundings=self._facilities,
                 next_for=self._coordinator.next_for,
+                safe=self._slots.safe,
                 ended=self._ended,
             )
             slot += stage.pool
@@ -380,7 +327,7 @@ class Runner:
             coordinator=self._coordinator,
             discovery=self._discovery,
             events=self._events,
-            database=self._pool,
+            database=self._facilities.pool,
         )
 
     def _make_discovery(self) -> Discovery:

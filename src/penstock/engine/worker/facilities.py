@@ -1,0 +1,111 @@
+"""What handlers use while they run: threads, child processes, the limiter, transactions, progress."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import asyncpg
+
+from penstock.config import Settings
+from penstock.engine.context import Context, Transaction
+from penstock.engine.definition import StageDefinition
+from penstock.engine.events import Events
+from penstock.engine.limits import Limiter, Limiters
+from penstock.engine.payload import encode
+from penstock.engine.run import LiveStage, caller, decide_value
+from penstock.engine.tracing import traced, tracing_enabled
+from penstock.engine.worker.isolated import Children
+from penstock.failpoints import Failpoints
+from penstock.model import Advance, Claimed, Finish
+from penstock.storage import database, queue
+
+_CONNECTIONS = 20
+
+
+class Facilities:
+    """Opened and closed with the runner; implements what contexts and callers ask for."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        url: str,
+        worker: int,
+        stages: Mapping[int, LiveStage],
+        events: Events,
+        failpoints: Failpoints,
+        app_reference: str | None,
+    ) -> None:
+        self._settings = settings
+        self._url = url
+        self._worker = worker
+        self._stages = stages
+        self._events = events
+        self._failpoints = failpoints
+        self._children = Children(app_reference, max_result_bytes=settings.max_result_bytes)
+        self._threads: ThreadPoolExecutor | None = None
+        self._limiters: Limiters | None = None
+        self._pool: asyncpg.Pool | None = None
+        self.reported: dict[int, dict[str, Any]] = {}
+
+    async def open(self) -> None:
+        self._pool = await database.pool(self._settings, self._url, purpose="handlers", size=_CONNECTIONS)
+        self._limiters = Limiters(self._pool, self._events)
+        threads = sum(stage.pool for stage in self._stages.values() if stage.definition.execution == "thread")
+        self._threads = ThreadPoolExecutor(max_workers=max(threads, 1), thread_name_prefix="penstock-handler")
+        for stage in self._stages.values():
+            stage.call = caller(stage.definition, self)
+            stage.throttled = self._limiters.penalise_for
+            if tracing_enabled():
+                stage.call = traced(stage.call, stage.definition)
+
+    async def close(self) -> None:
+        """Threads that still run a handler are left to it: nobody can end a thread."""
+        self._children.close()
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._pool is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._pool.close(), 2.0)
+            self._pool.terminate()
+
+    @property
+    def pool(self) -> asyncpg.Pool:
+        assert self._pool is not None
+        return self._pool
+
+    def limiter(self, key: str) -> Limiter:
+        assert self._limiters is not None
+        return self._limiters.of(key)
+
+    def progress(self, claimed: Claimed, done: float, total: float | None, note: str) -> None:
+        self.reported[claimed.task_id] = {"done": done, "total": total, "note": note}
+
+    @asynccontextmanager
+    async def transaction(self, context: Context) -> AsyncIterator[Transaction]:
+        """The app's writes and the settlement in one transaction; a stale lease rolls both back, and so does a
+        result that cannot be stored."""
+        claimed = context._claimed
+        stage = self._stages[claimed.stage]
+        async with self.pool.acquire() as connection, connection.transaction():
+            transaction = Transaction(connection)
+            yield transaction
+            encode(transaction.result, what="result", limit_bytes=stage.max_result_bytes)
+            settlement = decide_value(claimed, stage, transaction.result)
+            current = 0
+            if isinstance(settlement, Finish):
+                current = await queue.finish(connection, self._worker, [settlement])
+            elif isinstance(settlement, Advance):
+                current = await queue.advance(connection, self._worker, [settlement])
+            self._failpoints.hit("during_transaction")
+            if not current:
+                raise context.stale()
+
+    def in_thread(self, function: Callable[..., Any], args: tuple[Any, ...], values: dict[str, Any]) -> Awaitable[Any]:
+        assert self._threads is not None
+        return asyncio.get_running_loop().run_in_executor(self._threads, lambda: function(*args, **values))
+
+    def in_process(self, definition: StageDefinition, context: Context, values: dict[str, Any]) -> Awaitable[Any]:
+        return self._children.call(definition, context, values)

@@ -5,6 +5,7 @@ from penstock.engine.events import Events
 from penstock.engine.upkeep.duty import Duty
 from penstock.engine.upkeep.fold import FoldCounts
 from penstock.engine.upkeep.lanes import DeactivateLanes
+from penstock.engine.upkeep.limits import ForgetBlocks
 from penstock.engine.upkeep.rescue import Rescue
 from penstock.engine.upkeep.retention import Retention
 from penstock.engine.upkeep.schedules import Schedules
@@ -19,6 +20,7 @@ def all_duties(settings: Settings, events: Events, failpoints: Failpoints) -> tu
         SweepCancelled(events=events),
         Schedules(events=events, failpoints=failpoints),
         FoldCounts(),
+        ForgetBlocks(),
         DeactivateLanes(every_seconds=slow or 30.0),
         Retention(keep_seconds=settings.retention_days * 86_400, every_seconds=slow or 60.0),
     )

@@ -84,9 +84,7 @@ async def run(connection: asyncpg.Connection, **parts: Any) -> dict[str, int]:
 
 
 async def keys(connection: asyncpg.Connection) -> list[str]:
-    return [
-        row["idempotency_key"] for row in await connection.fetch("select * from penstock.tasks order by id")
-    ]
+    return [row["idempotency_key"] for row in await connection.fetch("select * from penstock.tasks order by id")]
 
 
 def hourly_keys(*hours: int) -> list[str]:
@@ -218,7 +216,9 @@ async def test_a_cancelled_run_leaves_the_fire_to_the_next(
     assert await keys(connection) == hourly_keys(13)
 
 
-async def test_a_frozen_fire_gives_its_schedule_back(connection: asyncpg.Connection, clock: Clock):
+async def test_the_transaction_of_a_fire_bounds_how_long_it_waits_and_idles(
+    connection: asyncpg.Connection, clock: Clock
+):
     async with connection.transaction():
         await schedules.bound(connection)
         assert await connection.fetchval("show idle_in_transaction_session_timeout") == "10s"
@@ -297,9 +297,7 @@ async def test_policy_skip_catches_up_with_none(connection: asyncpg.Connection, 
     assert (await stored(connection)).last_fire_at is None
 
 
-async def test_catching_up_goes_in_bounded_pieces_and_starves_nobody(
-    connection: asyncpg.Connection, clock: Clock
-):
+async def test_catching_up_goes_in_bounded_pieces_and_starves_nobody(connection: asyncpg.Connection, clock: Clock):
     await scheduling.create(connection, hourly("busy", cron="@every 1s", missed="all"))
     await scheduling.create(connection, hourly())
     await clock.set(START + HOUR)
@@ -360,9 +358,7 @@ async def test_one_broken_schedule_stops_nobody_and_moves_on(connection: asyncpg
         await scheduling.create(connection, hourly(f"hourly {number:02}"))
     change = "update penstock.schedules set {} where name = $1"
     await connection.execute(change.format("pipeline = 'nobody'"), "hourly 10")
-    await connection.execute(
-        change.format("input = jsonb_build_object('x', repeat('x', 70000))"), "hourly 20"
-    )
+    await connection.execute(change.format("input = jsonb_build_object('x', repeat('x', 70000))"), "hourly 20")
     await connection.execute(change.format('options = \'{"priority": "x"}\''), "hourly 30")
     await connection.execute(change.format("cron = 'whenever'"), "hourly 40")
     await connection.execute(change.format("timezone = 'Mars/Olympus'"), "hourly 50")
@@ -390,9 +386,7 @@ async def test_one_broken_schedule_stops_nobody_and_moves_on(connection: asyncpg
     assert (await stored(connection, "hourly 10")).last_error is None
 
 
-async def test_a_fault_of_the_database_leaves_the_fire_due_and_is_told(
-    connection: asyncpg.Connection, clock: Clock
-):
+async def test_a_fault_of_the_database_leaves_the_fire_due_and_is_told(connection: asyncpg.Connection, clock: Clock):
     await scheduling.create(connection, hourly())
     await clock.set(START + HOUR)
     await connection.execute("alter table penstock.counts rename to counts_away")
@@ -420,9 +414,7 @@ async def test_a_lane_that_is_locked_postpones_only_its_own_schedule(
 
 
 async def versions(connection: asyncpg.Connection) -> list[Any]:
-    return [
-        row["xmin"] for row in await connection.fetch("select xmin from penstock.schedules order by name")
-    ]
+    return [row["xmin"] for row in await connection.fetch("select xmin from penstock.schedules order by name")]
 
 
 async def test_declaring_the_same_again_writes_nothing(connection: asyncpg.Connection, clock: Clock):
@@ -435,9 +427,7 @@ async def test_declaring_the_same_again_writes_nothing(connection: asyncpg.Conne
     assert (await stored(connection)).next_fire_at == START + HOUR
 
 
-async def test_the_next_time_is_calculated_anew_only_if_the_times_changed(
-    connection: asyncpg.Connection, clock: Clock
-):
+async def test_the_next_time_is_calculated_anew_only_if_the_times_changed(connection: asyncpg.Connection, clock: Clock):
     await scheduling.declare(connection, [hourly()])
     await clock.set(START + HOUR + MINUTE)
     await scheduling.declare(connection, [hourly(input={"new": True}, missed="all")])
@@ -515,9 +505,7 @@ async def test_a_pause_that_comes_first_wins_over_a_worker_that_saw_it_due(
     assert await keys(connection) == []
 
 
-async def test_fire_now_enqueues_each_time_and_leaves_the_next_time_alone(
-    connection: asyncpg.Connection, clock: Clock
-):
+async def test_fire_now_enqueues_each_time_and_leaves_the_next_time_alone(connection: asyncpg.Connection, clock: Clock):
     await scheduling.create(connection, hourly(input={"a": 1}, options={"priority": 5}))
     await scheduling.pause(connection, "hourly", by="ann")
     first, second = [await scheduling.fire_now(connection, "hourly") for _ in range(2)]

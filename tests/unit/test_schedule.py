@@ -43,9 +43,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def schedule(cron: str = "* * * * *", timezone: str = "UTC", **changes: Any) -> ScheduleDefinition:
-    return ScheduleDefinition(
-        **{"name": "nightly", "pipeline": "report", **changes}, cron=cron, timezone=timezone
-    )
+    return ScheduleDefinition(**{"name": "nightly", "pipeline": "report", **changes}, cron=cron, timezone=timezone)
 
 
 def utc(text: str) -> datetime:
@@ -138,18 +136,14 @@ crons = st.tuples(
 def stretches(draw: st.DrawFn) -> tuple[str, datetime, datetime]:
     """A zone and a day or two of its year, mostly around a change of its clocks."""
     zone = draw(st.sampled_from(ZONES))
-    day = (
-        draw(st.sampled_from(CHANGES[zone])) if zone in CHANGES and draw(st.integers(0, 3)) else "2026-06-15"
-    )
+    day = draw(st.sampled_from(CHANGES[zone])) if zone in CHANGES and draw(st.integers(0, 3)) else "2026-06-15"
     after = utc(day) + timedelta(minutes=draw(st.integers(-1440, 1440)), seconds=draw(st.integers(0, 59)))
     return zone, after, after + timedelta(minutes=draw(st.integers(1, 1800)))
 
 
 @settings(max_examples=200, deadline=None)
 @given(cron=crons, stretch=stretches())
-def test_fire_times_are_those_that_a_look_at_every_minute_finds(
-    cron: str, stretch: tuple[str, datetime, datetime]
-):
+def test_fire_times_are_those_that_a_look_at_every_minute_finds(cron: str, stretch: tuple[str, datetime, datetime]):
     timezone, after, until = stretch
     definition = schedule(cron, timezone)
     expected = brute_force(cron, definition.zone, after, until)
@@ -159,9 +153,7 @@ def test_fire_times_are_those_that_a_look_at_every_minute_finds(
 
 @settings(max_examples=50, deadline=None)
 @given(cron=crons, stretch=stretches(), cut=st.floats(0, 1))
-def test_stopping_anywhere_and_going_on_changes_nothing(
-    cron: str, stretch: tuple[str, datetime, datetime], cut: float
-):
+def test_stopping_anywhere_and_going_on_changes_nothing(cron: str, stretch: tuple[str, datetime, datetime], cut: float):
     timezone, after, until = stretch
     definition = schedule(cron, timezone)
     middle = after + (until - after) * cut
@@ -169,9 +161,7 @@ def test_stopping_anywhere_and_going_on_changes_nothing(
     assert parts == list(fires_between(definition, after, until, 9999))
 
 
-@pytest.mark.parametrize(
-    "cron", ["17 * * * *", "30 2 * * *", "0 0 1 * *", "*/20 1-3 * * MON-FRI", "5 4 * * SUN#2"]
-)
+@pytest.mark.parametrize("cron", ["17 * * * *", "30 2 * * *", "0 0 1 * *", "*/20 1-3 * * MON-FRI", "5 4 * * SUN#2"])
 @pytest.mark.parametrize("timezone", ["UTC", "Europe/Berlin", "America/New_York"])
 def test_a_year_of_whole_hour_zones_agrees_with_cronsim(cron: str, timezone: str):
     definition = schedule(cron, timezone)
@@ -202,7 +192,7 @@ def test_a_stop_inside_the_repeated_hour_does_not_fire_the_past():
 
 
 @pytest.mark.parametrize("timezone", ZONES)
-def test_an_hourly_job_fires_every_real_hour_of_the_year_where_clocks_move_by_hours(timezone: str):
+def test_an_hourly_job_fires_every_hour_of_the_year(timezone: str):
     fires = list(islice(fires_after(schedule("@hourly", timezone), utc("2026-01-01")), 24 * 365))
     gaps = {later - earlier for earlier, later in pairwise(fires)}
     half = timedelta(minutes=30)

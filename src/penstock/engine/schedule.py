@@ -119,9 +119,7 @@ def latest_fire(definition: ScheduleDefinition, after: datetime, until: datetime
     return low
 
 
-def plan(
-    definition: ScheduleDefinition, due_at: datetime, now: datetime, limit: int = FIRES_PER_PLAN
-) -> Plan:
+def plan(definition: ScheduleDefinition, due_at: datetime, now: datetime, limit: int = FIRES_PER_PLAN) -> Plan:
     """Decide about a schedule whose stored next time ``due_at`` has come.
 
     ``due_at`` counts as a fire time even if the cron would not give it any more (the zone got new rules since

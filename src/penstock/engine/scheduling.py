@@ -50,9 +50,7 @@ async def declare(
     wanted = list(definitions)
     twice = [name for name, count in Counter(one.name for one in wanted).items() if count > 1]
     if twice:
-        raise InvalidDefinition(
-            what=f"Schedule {twice[0]!r}", problem="two schedules have this name; rename one"
-        )
+        raise InvalidDefinition(what=f"Schedule {twice[0]!r}", problem="two schedules have this name; rename one")
     with translated():
         async with connection.transaction():
             now = await schedules.database_now(connection)

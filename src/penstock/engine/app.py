@@ -206,8 +206,7 @@ class Penstock:
             ]
             for name, stage_id in (await stages.register(connection, pipeline.name, declared)).items():
                 self.stage_ids[(pipeline.name, name)] = stage_id
-        if self.schedules:
-            await scheduling.declare(connection, self.schedules.values(), source=self.name)
+        await scheduling.declare(connection, self.schedules.values(), source=self.name)
 
     # ---------------------------------------------------------------- storing
 

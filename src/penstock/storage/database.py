@@ -159,7 +159,7 @@ def _from_sqlstate(error: asyncpg.PostgresError) -> Exception:
     if state == "PK001":
         return UnknownTask(str(error).split('"')[1])
     if isinstance(state, str) and state.startswith("PK"):
-        return UsageError(str(error))
+        return UsageError(" ".join(filter(None, (error.message, error.hint))))
     return error
 
 

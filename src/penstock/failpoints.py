@@ -1,8 +1,8 @@
 """Named places where a test may make the process misbehave.
 
 ``PENSTOCK_FAILPOINTS=after_claim_commit:kill:0.02,before_settle:sleep=0.5:0.1`` — name, action, chance.
-Actions: ``kill`` (SIGKILL to this process), ``exit``, ``sleep=SECONDS``, ``raise``, ``drop_connection`` (closes
-the connection in hand).
+Actions: ``kill`` (SIGKILL to this process), ``exit``, ``sleep=SECONDS``, ``raise``, ``drop_connection`` (the
+connection in hand is gone, and with it the answer to what was sent last).
 Unset, a failpoint costs one test of an empty dict.
 """
 
@@ -86,5 +86,6 @@ class Failpoints:
             case "drop_connection":
                 if drop_connection is not None:
                     drop_connection()
+                    raise ConnectionResetError(f"failpoint {name} dropped the connection")
             case _:
                 raise FailpointHit(f"failpoint {name}")

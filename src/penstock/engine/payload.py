@@ -18,7 +18,8 @@ def encode(value: Any, *, what: str, limit_bytes: int) -> str:
     try:
         data = orjson.dumps(value, default=_plain)
     except (TypeError, orjson.JSONEncodeError, RecursionError) as error:
-        raise NotStorable(what=what, problem=str(error)) from None
+        # The cause is our own sentence from `_plain`; the encoder's names only the type.
+        raise NotStorable(what=what, problem=str(error.__cause__ or error)) from None
     if len(data) > limit_bytes:
         raise PayloadTooLarge(what=what, size_bytes=len(data), limit_bytes=limit_bytes)
     if b"\\u0000" in data and _NUL.search(data):

@@ -29,7 +29,7 @@ class Pen:
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
         self._file: int | None = None
-        self._pid = 0
+        self._opened_for: tuple[int, Path] | None = None
 
     def note(self, ctx: Context, kind: str) -> None:
         """Into the file only."""
@@ -43,11 +43,13 @@ class Pen:
         await table.append(connection, ctx.task_id, ctx.lease, kind, os.getpid())
 
     def _opened(self) -> int:
-        if self._file is None or self._pid != os.getpid():
-            folder = self._folder or _folder_from_environment()
-            self._pid = os.getpid()
-            name = folder / f"{self._pid}-{time.time_ns()}.jsonl"
+        wanted = (os.getpid(), self._folder or _folder_from_environment())
+        if self._file is None or self._opened_for != wanted:
+            if self._file is not None:
+                os.close(self._file)
+            name = wanted[1] / f"{wanted[0]}-{time.time_ns()}.jsonl"
             self._file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            self._opened_for = wanted
         return self._file
 
 

@@ -7,7 +7,6 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 
 from penstock.config import Settings
 from penstock.engine.claim import Claimer
@@ -180,8 +179,11 @@ class Discovery:
             most=self._settings.poll_max_seconds,
             chance=random.random(),
         )
-        with suppress(TimeoutError):
+        try:
             await asyncio.wait_for(self._wake.wait(), pause)
+        except TimeoutError:
+            # Nobody told us anything, which may mean that nobody could: look at every lane, also the dry ones.
+            self._claimer.forget_dry()
 
 
 class Pace:

@@ -1,0 +1,167 @@
+"""The database is cut, restarted, frozen, read-only. Results stay exact, and work drains again without help."""
+
+import asyncio
+import random
+import signal
+import time
+from pathlib import Path
+
+import asyncpg
+import psutil
+import pytest
+
+from penstock import Penstock
+from penstock.errors import DatabaseReadOnly, DatabaseUnavailable
+from penstock.storage import embedded
+from penstock.storage import ledger as ledger_table
+from penstock.testing.ledger import Ledger
+from penstock.testing.proxy import Proxy
+from tests.crash.conftest import LEASE_SECONDS, StartWorker, eventually, opened_on, started
+from tests.crash.crash_app import effect, patient, quick
+
+
+async def test_terminated_backends_cost_time_and_nothing_else(
+    app: Penstock, connection: asyncpg.Connection, ledger: Ledger, start_worker: StartWorker
+) -> None:
+    """Five connections a second, for as long as there is work."""
+    workers = [start_worker(ready=False), start_worker(ready=False)]
+    for worker in workers:
+        worker.wait_ready()
+    plain = [await quick.enqueue(n, seconds=0.02) for n in range(600)]
+    tried_often = effect.options(max_attempts=50)
+    transactional = [await tried_often.enqueue(n, seconds=0.02) for n in range(200)]
+    tasks = [*plain, *transactional]
+    end = time.monotonic() + 10
+
+    async def all_ended() -> bool:
+        if time.monotonic() < end:
+            await ledger_table.terminate_one(connection)
+            await asyncio.sleep(0.2)
+        return not await ledger_table.unfinished(connection, [task.id for task in tasks])
+
+    await connection.execute("set application_name = 'the test itself'")
+    await app.close()  # its pool is not what is tested here
+    await eventually(all_ended, seconds=60)
+    audit = await ledger.audit(
+        connection, [task.id for task in tasks], transactional=[task.id for task in transactional]
+    )
+    assert audit.exact, audit
+    assert audit.states == {2: 800}
+
+
+async def test_without_its_listener_a_worker_is_as_quick_as_its_polling(
+    app: Penstock, connection: asyncpg.Connection, ledger: Ledger, start_worker: StartWorker
+) -> None:
+    start_worker(poll_max_seconds="0.3")
+    await (await quick.enqueue(0)).result(10)
+    for n in range(5):
+        await ledger_table.terminate_listeners(connection)
+        enqueued = time.time()
+        task = await quick.enqueue(n)
+        await task.result(10)
+        (start,) = ledger.starts()[task.id].values()
+        assert start - enqueued < 0.3 * 1.25 + 0.5
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT], ids=["fast", "immediate"])
+async def test_a_restarted_server_finds_its_workers_again(
+    number: signal.Signals, own_server: embedded.EmbeddedServer, ledger: Ledger, start_worker: StartWorker
+) -> None:
+    worker = start_worker(url=own_server.url)
+    async with opened_on(own_server.url):
+        tasks = [await quick.enqueue(n, seconds=0.05) for n in range(300)]
+        await started(ledger, tasks[20].id)
+    for _ in range(2):
+        pid = int((own_server.home / "data" / "postmaster.pid").read_text().split()[0])
+        psutil.Process(pid).send_signal(number)
+        psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=20)
+        await asyncio.to_thread(own_server.ensure_running)
+        await asyncio.sleep(random.Random(1).uniform(0.2, 0.5))
+    async with opened_on(own_server.url) as app:
+        for task in tasks:
+            await task.result(60)
+        async with app.connection() as connection:
+            audit = await ledger.audit(connection, [task.id for task in tasks])
+    assert audit.exact, audit
+    assert worker.alive
+
+
+async def test_a_runner_cut_off_from_the_database_stops_before_its_lease_ends(
+    app: Penstock, database_url: str, ledger: Ledger, start_worker: StartWorker, tmp_path: Path
+) -> None:
+    async with Proxy(database_url) as proxy:
+        cut_off = start_worker(ready=False, url=proxy.url)
+        await asyncio.to_thread(cut_off.wait_ready)
+        task = await patient.enqueue(str(tmp_path / "gate"))
+        await started(ledger, task.id)
+        (runner,) = cut_off.runners()
+        proxy.blackhole()
+
+        async def ended() -> bool:
+            return not runner.is_running() or runner.status() == psutil.STATUS_ZOMBIE
+
+        await eventually(ended, seconds=LEASE_SECONDS + 1, what="the end of the runner that hears nothing")
+        ended_at = time.time()
+        healthy = start_worker(ready=False)
+        await asyncio.to_thread(healthy.wait_ready)
+        await started(ledger, task.id, times=2)
+        assert ended_at < max(ledger.starts()[task.id].values())
+        (tmp_path / "gate").touch()
+        assert await task.result(20) == "opened"
+        proxy.restore()
+        await asyncio.to_thread(cut_off.wait_ready, starts=2)
+    history = (await task.details())["history"]
+    assert [row["cause"] for row in history] in (["rescue"], ["crash"]), history
+
+
+async def test_a_commit_whose_answer_never_comes_is_not_done_twice(
+    app: Penstock, connection: asyncpg.Connection, database_url: str, ledger: Ledger, start_worker: StartWorker
+) -> None:
+    async with Proxy(database_url) as proxy:
+        worker = start_worker(ready=False, url=proxy.url, lease_seconds="30", heartbeat_seconds="3")
+        await asyncio.to_thread(worker.wait_ready)
+        tasks = [await quick.enqueue(n, seconds=0.05) for n in range(100)]
+        await started(ledger, tasks[10].id)
+        for _ in range(4):
+            proxy.half_open()
+            await asyncio.sleep(0.15)
+            proxy.cut()
+            proxy.restore()
+            await asyncio.sleep(0.15)
+        assert await asyncio.gather(*(task.result(60) for task in tasks)) == list(range(100))
+    audit = await ledger.audit(connection, [task.id for task in tasks])
+    assert audit.exact, audit
+
+
+async def test_a_read_only_database_is_named_and_waited_for(
+    app: Penstock, connection: asyncpg.Connection, database_url: str, ledger: Ledger, start_worker: StartWorker
+) -> None:
+    worker = start_worker()
+    tasks = [await quick.enqueue(n, seconds=0.3) for n in range(20)]
+    await started(ledger, tasks[0].id)
+    name = await connection.fetchval("select current_database()")
+    await connection.execute(f'alter database "{name}" set default_transaction_read_only = on')
+    await connection.execute("set default_transaction_read_only = off")
+    cut = "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()"
+    await connection.fetch(cut, name)
+    await app.close()
+    with pytest.raises((DatabaseReadOnly, DatabaseUnavailable), match=r"reads|reached"):
+        await quick.enqueue(1)
+    await connection.execute(f'alter database "{name}" set default_transaction_read_only = off')
+    await connection.fetch(cut, name)
+    await app.close()
+    for task in tasks:
+        await task.result(40)
+    audit = await ledger.audit(connection, [task.id for task in tasks])
+    assert audit.exact, audit
+    assert worker.alive
+
+
+async def test_a_pooler_in_transaction_mode_needs_two_settings(
+    app: Penstock, ledger: Ledger, start_worker: StartWorker
+) -> None:
+    """No prepared statements, no LISTEN, no session settings: what such a pooler can carry."""
+    worker = start_worker(statement_cache="0", listen="false", poll_max_seconds="0.2")
+    tasks = [await quick.enqueue(n) for n in range(50)]
+    assert await asyncio.gather(*(task.result(20) for task in tasks)) == list(range(50))
+    assert worker.events("database.lost") == 0

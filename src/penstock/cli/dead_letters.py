@@ -106,8 +106,10 @@ def _register_replay(app: typer.Typer) -> None:
 async def _filter(
     session: Session, pipeline: str | None, error: str | None, since: str | None, job: int | None
 ) -> "DeadLetterFilter":
+    from penstock.engine.dead_letters import require_pipeline
     from penstock.storage.dead_letters import DeadLetterFilter, database_now
 
+    await require_pipeline(await session.app(), pipeline)
     from_time = None
     if since is not None:
         async with session.connection() as connection:

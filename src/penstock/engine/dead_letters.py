@@ -18,7 +18,17 @@ from penstock.storage import dead_letters as table
 from penstock.storage.dead_letters import DeadLetterFilter
 from penstock.storage.reads import Page, Place
 
-__all__ = ["Canary", "DeadLetterFilter", "Replay", "edit", "page", "replay", "replay_matching", "show"]
+__all__ = [
+    "Canary",
+    "DeadLetterFilter",
+    "Replay",
+    "edit",
+    "page",
+    "replay",
+    "replay_matching",
+    "require_pipeline",
+    "show",
+]
 
 _BATCH = 500
 # A paced replay goes in small steps, so that "5 a second" is not 500 at once and then a long pause.
@@ -80,7 +90,9 @@ async def edit(app: Penstock, task_id: int, new_input: Mapping[str, Any], *, by:
             if source["status"] == State.ERROR:
                 copy_id = await table.copy(connection, source, encoded)
                 if await outcomes.replace(connection, task_id, copy_id, by):
-                    app.events.emit("tasks.edited", tasks=[task_id], copy=copy_id, by=by)
+                    app.events.emit(
+                        "tasks.enqueued", pipeline=source["pipeline"], count=1, tasks=[copy_id], replaces=task_id, by=by
+                    )
                     return Task(app, copy_id)
             # Somebody was quicker, or it never was one: say which state it is in now, and store nothing.
             state = await tasks.get(connection, task_id)
@@ -120,7 +132,7 @@ async def replay_matching(
     """Start all that match again, newest first. Whoever fails once more meanwhile is not taken a second time."""
     if per_second is not None and not 0 < per_second <= 1_000_000:
         raise InvalidSetting("rate", per_second, "use a number of tasks per second above 0")
-    await _known(app, wanted.pipeline)
+    await require_pipeline(app, wanted.pipeline)
     replayed, first = 0, None
     begun = clock()
     async for found in _matching(app, wanted):
@@ -189,7 +201,7 @@ async def _told(app: Penstock, count: int, by: str) -> None:
         app.events.emit("tasks.reprocessed", count=count, by=by)
 
 
-async def _known(app: Penstock, pipeline: str | None) -> None:
+async def require_pipeline(app: Penstock, pipeline: str | None) -> None:
     """A mistyped name would match nothing and look like success."""
     if pipeline is None:
         return

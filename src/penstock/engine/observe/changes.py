@@ -66,7 +66,8 @@ class Changes:
                 self._count(self._label(data), "released", data["count"])
                 self._let_go(data["tasks"])
             case "tasks.reprocessed":
-                self._jobs.add(data["job"])
+                if "job" in data:  # a replay of dead letters belongs to many jobs, or to none
+                    self._jobs.add(data["job"])
             case _:
                 return
         self._something.set()

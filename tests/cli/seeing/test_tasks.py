@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from penstock import Penstock, State
-from tests.cli.command_line import CommandLine
+from tests.cli.seeing.command_line import CommandLine
 
 
 async def test_an_empty_list_teaches_the_next_step(penstock: CommandLine) -> None:
@@ -146,7 +146,9 @@ async def test_enqueue_stores_and_the_same_key_gives_the_same_task(penstock: Com
 
 
 async def test_enqueue_with_the_application_checks_the_arguments(penstock: CommandLine, shop: Penstock) -> None:
-    ended = await penstock("tasks", "enqueue", "greet", "-a", '{"nme": "x"}', "--app", "tests.cli.shop:app", code=2)
+    ended = await penstock(
+        "tasks", "enqueue", "greet", "-a", '{"nme": "x"}', "--app", "tests.cli.seeing.shop:app", code=2
+    )
     assert "nme" in ended.stderr
 
 

@@ -46,6 +46,11 @@ async def claimed(connection: Connection) -> int:
     return number
 
 
+async def claiming_seconds(connection: Connection) -> float:
+    age: float = await connection.fetchval(_sql.claiming_seconds)
+    return age
+
+
 async def finished(connection: Connection, stage: int) -> int:
     number: int = await connection.fetchval(_sql.finished, stage)
     return number

@@ -12,8 +12,8 @@ from penstock.engine.fleet import Fleet
 from penstock.errors import PenstockError
 from penstock.storage import bench, queue, stages, tasks
 
-_CLAIMED_LOOK_SECONDS = 0.005
-_FINISHED_LOOK_SECONDS = 0.001
+_LOOK_SECONDS = 0.005
+_CLOSE_LOOK_SECONDS = 0.001
 # A runner that does not move for so long will not finish.
 _STILL_SECONDS = 60.0
 
@@ -55,23 +55,22 @@ async def quiet(site: Site, stage: int) -> None:
 
 
 async def by_runner(site: Site, fleet: Fleet, pipeline: str, count: int) -> Drained:
-    """From the moment the paused stage is let go until ``count`` more outcomes are stored.
-
-    Which is a little more than from the first claim: the wake-up is in it.
-    """
+    """From the beginning of the first claim until ``count`` more outcomes are stored."""
     connection = site.connection
     stage = await bench.stage(connection, pipeline)
     claimed_before, finished_before = await bench.claimed(connection), await bench.finished(connection, stage)
     wal_before = await bench.wal_bytes(connection)
     runner = psutil.Process(fleet.supervisor.runners[0].pid)
     cpu_before = _cpu_seconds(runner)
-    started = time.monotonic()
     await stages.resume(connection, pipeline, None)
     await tasks.wake(connection, pipeline)
+    # Numbers of leases are drawn while the claim still runs, so the claim that is seen is the first.
+    await _until(lambda: bench.claimed(connection), claimed_before + 1, _CLOSE_LOOK_SECONDS)
+    started = time.monotonic() - await bench.claiming_seconds(connection)
     # The sequence says cheaply how far it is; the exact counters are read towards the end only.
     nearly = claimed_before + count - 2 * site.settings.claim_max
-    await _until(lambda: bench.claimed(connection), nearly, _CLAIMED_LOOK_SECONDS)
-    ended = await _until(lambda: bench.finished(connection, stage), finished_before + count, _FINISHED_LOOK_SECONDS)
+    await _until(lambda: bench.claimed(connection), nearly, _LOOK_SECONDS)
+    ended = await _until(lambda: bench.finished(connection, stage), finished_before + count, _CLOSE_LOOK_SECONDS)
     return Drained(
         count=count,
         seconds=ended - started,

@@ -20,6 +20,11 @@ checkpoint
 -- How many leases were ever given. One page whatever the size of the tables, so looking often disturbs nobody.
 select case when is_called then last_value else 0 end from penstock.lease_numbers
 
+-- name: claiming_seconds
+-- How long ago the claim that is running now, or was the last to run, began.
+select coalesce(extract(epoch from max(clock_timestamp() - query_start)), 0)::double precision
+from pg_stat_activity where datname = current_database() and application_name = 'penstock claim'
+
 -- name: finished
 -- Endings of one stage, from the counters: a settle leaves one row per lane there.
 select coalesce(sum(n), 0)::bigint from penstock.counts where stage = $1 and state between 2 and 6

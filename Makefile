@@ -11,7 +11,7 @@ BENCHES := throughput enqueue latency growth
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install up test check format bench bench-quick bench-peers chaos mutants lock schema clean
+.PHONY: help install up test check format bench bench-quick bench-peers chaos mutants lock docs schema clean
 
 help: ## list the recipes
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -62,6 +62,9 @@ lock: ## write requirements.lock anew from pyproject.toml
 		--universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--custom-compile-command "make lock" --quiet --output-file requirements.lock $(ARGS)
 	@echo "requirements.lock: $$(grep -c '^[a-z].*==' requirements.lock) packages"
+
+docs: install ## write the generated parts of the pages in docs
+	@$(BIN)/python tools/docs.py
 
 schema: install ## dump the migrated schema to src/penstock/storage/schema.sql
 	@$(BIN)/python -m penstock.storage.dump

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,16 @@ def environment(**more: str) -> dict[str, str]:
     """Without the PENSTOCK_ settings of whoever runs the tests."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
     return {**clean, "COLUMNS": "100", **more}
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """A shell starts background jobs with SIGINT ignored, and so would be what we start; a terminal does not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
@@ -104,16 +115,11 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Background]]:
         folder = tmp_path / str(len(running))
         folder.mkdir()
         with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "penstock.cli", *arguments],
-                env=environment(**given),
-                cwd=ROOT,
-                stdout=out,
-                stderr=err,
-                process_group=0,
-                # A shell starts jobs in the background with SIGINT ignored; a terminal does not.
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
-            )
+            command = [sys.executable, "-m", "penstock.cli", *arguments]
+            with interruptible():
+                process = subprocess.Popen(
+                    command, env=environment(**given), cwd=ROOT, stdout=out, stderr=err, process_group=0
+                )
         running.append(Background(process, folder))
         return running[-1]
 

@@ -1,16 +1,17 @@
 """The database a command works on: the given one, or the embedded server for as long as it is needed."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from penstock.config import Settings
 from penstock.storage import database, embedded, migrate
 
-_SECRET_PARAMETERS = frozenset({"password", "sslpassword", "passfile"})
+_PASSWORD_OF_USER = re.compile(r"^(\w+://[^:/?#@]*):.*@", re.DOTALL)
+_PASSWORD_PARAMETER = re.compile(r"([?&](?:password|sslpassword)=)[^&]*", re.IGNORECASE)
 # A migration may build an index on a large table, or wait for another migration.
 _MIGRATION_TIMEOUT_SECONDS = 3600.0
 
@@ -69,19 +70,9 @@ async def prepare(settings: Settings, place: Place, *, may_migrate: bool, tell: 
 
 
 def without_password(url: str) -> str:
-    """The URL for people's eyes: passwords are replaced wherever a PostgreSQL URL can hold one."""
-    try:
-        parts = urlsplit(url)
-        password = parts.password
-    except ValueError:
-        return "***"
-    if password is not None:
-        user, _, host = parts.netloc.rpartition("@")
-        parts = parts._replace(netloc=f"{user.partition(':')[0]}:***@{host}")
-    if any(name in _SECRET_PARAMETERS for name, _ in parse_qsl(parts.query)):
-        hidden = [
-            (name, "***" if name in _SECRET_PARAMETERS else value)
-            for name, value in parse_qsl(parts.query, keep_blank_values=True)
-        ]
-        parts = parts._replace(query=urlencode(hidden, safe="*/", quote_via=quote))
-    return urlunsplit(parts)
+    """The URL for people's eyes: passwords are replaced wherever a PostgreSQL URL can hold one.
+
+    Rather too much than too little: a password with signs that should have been encoded is masked as well.
+    """
+    hidden = _PASSWORD_OF_USER.sub(r"\1:***@", url)
+    return _PASSWORD_PARAMETER.sub(r"\1***", hidden)

@@ -1,17 +1,21 @@
 """`penstock up`"""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock.cli.command import command
 from penstock.cli.session import Session
-from penstock.cli.worker import OnlyOption, PortOption, ProfileOption, RunnersOption
+from penstock.cli.worker import OnlyOption, ProfileOption, RunnersOption
 
 if TYPE_CHECKING:
     from penstock.cli.serving import Up
 
 DEMO = "penstock.cli.demo_app:app"
+PortOption = Annotated[
+    int | None,
+    typer.Option("--port", min=0, max=65535, help="Of the HTTP endpoint; also PENSTOCK_PORT; 0: a free port."),
+]
 
 
 def register(app: typer.Typer) -> None:

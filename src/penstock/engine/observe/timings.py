@@ -9,7 +9,7 @@ from typing import Any, Protocol
 # metric → what it measures; each per stage, as a sum and a count.
 TIMES: dict[str, str] = {
     "penstock_run_seconds": "how long handlers ran",
-    "penstock_wait_seconds": "how long tasks were due before they were claimed (some tasks of every claim are measured)",
+    "penstock_wait_seconds": "how long tasks were due before they were claimed; some of every claim are measured",
 }
 
 

@@ -1,0 +1,482 @@
+-- The schema after all migrations, as pg_dump shows it. Written by `make schema`; do not edit.
+
+CREATE SCHEMA penstock;
+
+CREATE FUNCTION penstock.enqueue(pipeline text, input jsonb DEFAULT '{}'::jsonb, priority integer DEFAULT 0, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, idempotency_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, lane text DEFAULT NULL::text, owner text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, max_attempts integer DEFAULT NULL::integer, options jsonb DEFAULT NULL::jsonb, trace text DEFAULT NULL::text, notify boolean DEFAULT true, replaces bigint DEFAULT NULL::bigint, OUT task_id bigint, OUT created boolean) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+declare
+    first_stage penstock.stages;
+    lane_id bigint;
+    scoped_key text := enqueue.pipeline || ':' || enqueue.unique_key;
+begin
+    select s.* into first_stage from penstock.stages s
+    where s.pipeline = enqueue.pipeline order by s.position limit 1;
+    if not found then
+        raise exception 'No task or pipeline is called "%".', enqueue.pipeline
+            using errcode = 'PK001', hint = 'Check the name; start its worker once, or call app.register().';
+    end if;
+    if octet_length(enqueue.input::text) > 65536 then
+        raise exception 'The input is % bytes of JSON; at most 65536 are kept.', octet_length(enqueue.input::text)
+            using errcode = 'PK002', hint = 'Store the data elsewhere and pass a reference to it.';
+    end if;
+    if enqueue.priority not between -100 and 100 then
+        raise exception 'Priority % is out of range; -100 (first) to 100 (last) are possible.', enqueue.priority
+            using errcode = 'PK004';
+    end if;
+
+    created := true;
+    loop
+        -- Same idempotency key, same task, for as long as the task is kept.
+        if enqueue.idempotency_key is not null then
+            select t.id into task_id from penstock.tasks t
+            where t.entry = first_stage.id and t.idempotency_key = enqueue.idempotency_key;
+            if found then created := false; return; end if;
+        end if;
+        -- Same unique key while one is waiting: that one will do.
+        if scoped_key is not null then
+            select q.task_id into task_id from penstock.queue q
+            where q.unique_key = scoped_key and q.worker is null for key share;
+            if found then created := false; return; end if;
+        end if;
+
+        begin
+            lane_id := penstock.open_lane(
+                enqueue.pipeline,
+                coalesce(enqueue.lane, 'job:' || enqueue.job_id, 'owner:' || enqueue.owner, 'default'),
+                enqueue.priority, enqueue.owner, enqueue.job_id);
+            insert into penstock.tasks (entry, job_id, owner, input, idempotency_key, options, trace, replaces)
+            values (first_stage.id, enqueue.job_id, enqueue.owner, enqueue.input, enqueue.idempotency_key,
+                    enqueue.options, enqueue.trace, enqueue.replaces)
+            returning id into task_id;
+            insert into penstock.queue (task_id, lane, stage, run_at, max_attempts, unique_key)
+            values (task_id, lane_id, first_stage.id, coalesce(enqueue.run_at, now()),
+                    coalesce(enqueue.max_attempts, first_stage.max_attempts), scoped_key);
+            exit;
+        exception when unique_violation then
+            -- Somebody stored the same key in the meantime: look again.
+            if enqueue.idempotency_key is null and scoped_key is null then raise; end if;
+        end;
+    end loop;
+
+    insert into penstock.counts (lane, stage, state, n) values (lane_id, first_stage.id, 0, 1);
+    if enqueue.notify and coalesce(enqueue.run_at, now()) <= now() then
+        perform pg_notify('penstock_wake', enqueue.pipeline);
+    end if;
+end $$;
+
+CREATE FUNCTION penstock.open_lane(pipeline text, key text, priority integer, owner text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, revive boolean DEFAULT false) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+declare
+    found_id bigint;
+    is_active boolean;
+begin
+    loop
+        select l.id, l.active into found_id, is_active from penstock.lanes l
+        where l.pipeline = open_lane.pipeline and l.key = open_lane.key and l.priority = open_lane.priority
+          and l.cancelled_at is null
+        for key share;
+        if found then
+            if not is_active then
+                update penstock.lanes l set active = true where l.id = found_id and not l.active;
+            end if;
+            return found_id;
+        end if;
+        if open_lane.job_id is not null and not revive and exists (
+            select from penstock.lanes l where l.job_id = open_lane.job_id and l.cancelled_at is not null) then
+            raise exception 'Job % is cancelled; nothing can be added to it.', open_lane.job_id
+                using errcode = 'PK003', hint = 'Submit a new job.';
+        end if;
+        -- A further lane of a job starts in the state of its first one.
+        insert into penstock.lanes (pipeline, key, priority, owner, job_id, weight, paused_at, paused_by, pause_reason)
+        select open_lane.pipeline, open_lane.key, open_lane.priority, open_lane.owner, open_lane.job_id,
+               coalesce(first.weight, 1), first.paused_at, first.paused_by, first.pause_reason
+        from (select) one
+        left join lateral (
+            select l.weight, l.paused_at, l.paused_by, l.pause_reason from penstock.lanes l
+            where l.job_id = open_lane.job_id order by l.id limit 1) first on true
+        on conflict (pipeline, key, priority) where cancelled_at is null do nothing;
+    end loop;
+end $$;
+
+CREATE TABLE penstock.attempts (
+    task_id bigint NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    lease bigint,
+    worker bigint,
+    stage integer NOT NULL,
+    run smallint NOT NULL,
+    attempt smallint NOT NULL,
+    burned boolean NOT NULL,
+    cause text NOT NULL,
+    error jsonb,
+    next_run_at timestamp with time zone
+);
+
+CREATE TABLE penstock.checkpoints (
+    task_id bigint NOT NULL,
+    stage integer NOT NULL,
+    run smallint NOT NULL,
+    version text,
+    result jsonb,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE penstock.counts (
+    lane bigint NOT NULL,
+    stage integer NOT NULL,
+    state smallint NOT NULL,
+    n bigint NOT NULL,
+    folded boolean DEFAULT false NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+
+CREATE TABLE penstock.duties (
+    name text NOT NULL,
+    due_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    ran_at timestamp with time zone,
+    worker bigint,
+    took_ms double precision,
+    result jsonb
+);
+
+CREATE TABLE penstock.jobs (
+    id bigint NOT NULL,
+    pipeline text NOT NULL,
+    name text,
+    owner text,
+    idempotency_key text,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE penstock.jobs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.jobs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE penstock.lanes (
+    id bigint NOT NULL,
+    pipeline text NOT NULL,
+    key text NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    job_id bigint,
+    owner text,
+    weight smallint DEFAULT 1 NOT NULL,
+    max_running integer,
+    active boolean DEFAULT true NOT NULL,
+    paused_at timestamp with time zone,
+    paused_by text,
+    pause_reason text,
+    cancelled_at timestamp with time zone,
+    cancelled_by text,
+    opened_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT lanes_max_running_check CHECK ((max_running > 0)),
+    CONSTRAINT lanes_priority_check CHECK (((priority >= '-100'::integer) AND (priority <= 100))),
+    CONSTRAINT lanes_weight_check CHECK (((weight >= 1) AND (weight <= 100)))
+);
+
+ALTER TABLE penstock.lanes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.lanes_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE SEQUENCE penstock.lease_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE penstock.limits (
+    key text NOT NULL,
+    rate double precision,
+    burst integer DEFAULT 1 NOT NULL,
+    tat timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    blocked_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    blocked_reason text,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT limits_burst_check CHECK ((burst > 0)),
+    CONSTRAINT limits_rate_check CHECK (((rate > (0)::double precision) AND (rate < 'Infinity'::double precision)))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
+
+CREATE TABLE penstock.migrations (
+    version integer NOT NULL,
+    name text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE penstock.outcomes (
+    task_id bigint NOT NULL,
+    job_id bigint,
+    lane bigint NOT NULL,
+    lease bigint,
+    worker bigint,
+    finished_at timestamp with time zone DEFAULT now() NOT NULL,
+    stage integer NOT NULL,
+    status smallint NOT NULL,
+    attempts smallint NOT NULL,
+    run smallint NOT NULL,
+    result jsonb,
+    error jsonb,
+    CONSTRAINT outcomes_status_check CHECK (((status >= 2) AND (status <= 6)))
+);
+
+CREATE TABLE penstock.queue (
+    task_id bigint NOT NULL,
+    lane bigint NOT NULL,
+    lease bigint,
+    worker bigint,
+    run_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    stage integer NOT NULL,
+    attempt smallint DEFAULT 0 NOT NULL,
+    max_attempts smallint DEFAULT 3 NOT NULL,
+    crashes smallint DEFAULT 0 NOT NULL,
+    rescues smallint DEFAULT 0 NOT NULL,
+    run smallint DEFAULT 1 NOT NULL,
+    cancel_at timestamp with time zone,
+    unique_key text
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_insert_scale_factor='0.2', autovacuum_vacuum_cost_delay='0', autovacuum_analyze_scale_factor='0.1', autovacuum_analyze_threshold='5000');
+
+CREATE TABLE penstock.schedules (
+    name text NOT NULL,
+    cron text NOT NULL,
+    timezone text DEFAULT 'UTC'::text NOT NULL,
+    pipeline text NOT NULL,
+    input jsonb DEFAULT '{}'::jsonb NOT NULL,
+    options jsonb DEFAULT '{}'::jsonb NOT NULL,
+    missed text DEFAULT 'one'::text NOT NULL,
+    declared boolean DEFAULT false NOT NULL,
+    source text,
+    paused_at timestamp with time zone,
+    paused_by text,
+    last_fire_at timestamp with time zone,
+    next_fire_at timestamp with time zone,
+    last_task_id bigint,
+    last_error text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT schedules_missed_check CHECK ((missed = ANY (ARRAY['one'::text, 'all'::text, 'skip'::text])))
+);
+
+CREATE TABLE penstock.stages (
+    id integer NOT NULL,
+    pipeline text NOT NULL,
+    name text NOT NULL,
+    "position" smallint NOT NULL,
+    max_attempts smallint DEFAULT 3 NOT NULL,
+    max_running integer,
+    policy jsonb DEFAULT '{}'::jsonb NOT NULL,
+    paused_at timestamp with time zone,
+    paused_by text,
+    pause_reason text,
+    registered_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT stages_max_running_check CHECK ((max_running > 0))
+);
+
+ALTER TABLE penstock.stages ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.stages_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE penstock.statistics (
+    stage integer NOT NULL,
+    minute timestamp with time zone NOT NULL,
+    state smallint NOT NULL,
+    n bigint NOT NULL
+);
+
+CREATE TABLE penstock.tasks (
+    id bigint NOT NULL,
+    entry integer NOT NULL,
+    job_id bigint,
+    owner text,
+    input jsonb NOT NULL,
+    idempotency_key text,
+    options jsonb,
+    trace text,
+    replaces bigint,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE VIEW penstock.task_states AS
+ SELECT t.id AS task_id,
+    t.job_id,
+    t.owner,
+    s.pipeline,
+    s.name AS stage,
+        CASE
+            WHEN (q.worker IS NOT NULL) THEN 'PROCESSING'::text
+            WHEN (l.cancelled_at IS NOT NULL) THEN 'CANCELLED'::text
+            ELSE 'PENDING'::text
+        END AS state,
+    (q.attempt)::integer AS attempts,
+    (q.max_attempts)::integer AS max_attempts,
+    (q.run)::integer AS run,
+    q.lease,
+    q.worker,
+    q.run_at,
+    q.updated_at,
+    t.created_at,
+    NULL::jsonb AS result,
+    NULL::jsonb AS error
+   FROM (((penstock.queue q
+     JOIN penstock.tasks t ON ((t.id = q.task_id)))
+     JOIN penstock.stages s ON ((s.id = q.stage)))
+     JOIN penstock.lanes l ON ((l.id = q.lane)))
+UNION ALL
+ SELECT t.id AS task_id,
+    t.job_id,
+    t.owner,
+    s.pipeline,
+    s.name AS stage,
+    (ARRAY['DONE'::text, 'ERROR'::text, 'NOT_FOUND'::text, 'SKIPPED'::text, 'CANCELLED'::text])[(o.status - 1)] AS state,
+    o.attempts,
+    NULL::integer AS max_attempts,
+    o.run,
+    o.lease,
+    o.worker,
+    NULL::timestamp with time zone AS run_at,
+    o.finished_at AS updated_at,
+    t.created_at,
+    o.result,
+    o.error
+   FROM ((penstock.outcomes o
+     JOIN penstock.tasks t ON ((t.id = o.task_id)))
+     JOIN penstock.stages s ON ((s.id = o.stage)));
+
+ALTER TABLE penstock.tasks ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME penstock.tasks_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE penstock.workers (
+    id bigint NOT NULL,
+    supervisor uuid NOT NULL,
+    name text NOT NULL,
+    host text NOT NULL,
+    pid integer NOT NULL,
+    version text NOT NULL,
+    stages integer[] DEFAULT '{}'::integer[] NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    heartbeat_at timestamp with time zone DEFAULT now() NOT NULL,
+    lease_until timestamp with time zone NOT NULL,
+    stopped_at timestamp with time zone,
+    died_at timestamp with time zone,
+    running bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    status jsonb DEFAULT '{}'::jsonb NOT NULL
+)
+WITH (fillfactor='50');
+
+ALTER TABLE penstock.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.workers_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE ONLY penstock.checkpoints
+    ADD CONSTRAINT checkpoints_pkey PRIMARY KEY (task_id, stage, run);
+
+ALTER TABLE ONLY penstock.duties
+    ADD CONSTRAINT duties_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY penstock.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY penstock.lanes
+    ADD CONSTRAINT lanes_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY penstock.limits
+    ADD CONSTRAINT limits_pkey PRIMARY KEY (key);
+
+ALTER TABLE ONLY penstock.migrations
+    ADD CONSTRAINT migrations_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY penstock.outcomes
+    ADD CONSTRAINT outcomes_pkey PRIMARY KEY (task_id);
+
+ALTER TABLE ONLY penstock.queue
+    ADD CONSTRAINT queue_pkey PRIMARY KEY (task_id);
+
+ALTER TABLE ONLY penstock.schedules
+    ADD CONSTRAINT schedules_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY penstock.stages
+    ADD CONSTRAINT stages_pipeline_name_key UNIQUE (pipeline, name);
+
+ALTER TABLE ONLY penstock.stages
+    ADD CONSTRAINT stages_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY penstock.statistics
+    ADD CONSTRAINT statistics_pkey PRIMARY KEY (minute, stage, state);
+
+ALTER TABLE ONLY penstock.tasks
+    ADD CONSTRAINT tasks_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY penstock.workers
+    ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
+
+CREATE INDEX attempts_task ON penstock.attempts USING btree (task_id, at);
+
+CREATE INDEX counts_lane ON penstock.counts USING btree (lane, stage, state);
+
+CREATE INDEX counts_unfolded ON penstock.counts USING btree (at) WHERE (NOT folded);
+
+CREATE UNIQUE INDEX jobs_idempotency ON penstock.jobs USING btree (pipeline, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+
+CREATE INDEX jobs_owner ON penstock.jobs USING btree (owner, id);
+
+CREATE INDEX lanes_active ON penstock.lanes USING btree (pipeline, priority, id) WHERE active;
+
+CREATE INDEX lanes_cancelled ON penstock.lanes USING btree (id) WHERE ((cancelled_at IS NOT NULL) AND active);
+
+CREATE INDEX lanes_job ON penstock.lanes USING btree (job_id) WHERE (job_id IS NOT NULL);
+
+CREATE UNIQUE INDEX lanes_key ON penstock.lanes USING btree (pipeline, key, priority) WHERE (cancelled_at IS NULL);
+
+CREATE INDEX outcomes_age ON penstock.outcomes USING brin (finished_at) WITH (pages_per_range='32', autosummarize='on');
+
+CREATE INDEX outcomes_dead ON penstock.outcomes USING btree (finished_at, task_id) WHERE (status = 3);
+
+CREATE INDEX outcomes_job ON penstock.outcomes USING btree (job_id, status, finished_at, task_id) WHERE (job_id IS NOT NULL);
+
+CREATE INDEX queue_cancel ON penstock.queue USING btree (worker) WHERE (cancel_at IS NOT NULL);
+
+CREATE INDEX queue_leased ON penstock.queue USING btree (stage, lane) WHERE (worker IS NOT NULL);
+
+CREATE INDEX queue_ready ON penstock.queue USING btree (stage, lane, run_at, task_id) WHERE (worker IS NULL);
+
+CREATE UNIQUE INDEX queue_unique ON penstock.queue USING btree (unique_key) WHERE ((unique_key IS NOT NULL) AND (worker IS NULL));
+
+CREATE INDEX schedules_due ON penstock.schedules USING btree (next_fire_at) WHERE (paused_at IS NULL);
+
+CREATE UNIQUE INDEX tasks_idempotency ON penstock.tasks USING btree (entry, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+
+CREATE INDEX tasks_job ON penstock.tasks USING btree (job_id, id) WHERE (job_id IS NOT NULL);
+
+CREATE INDEX workers_live ON penstock.workers USING btree (lease_until) WHERE ((stopped_at IS NULL) AND (died_at IS NULL));

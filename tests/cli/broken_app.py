@@ -1,0 +1,3 @@
+"""An application whose module cannot be imported, as after a bad deployment."""
+
+raise RuntimeError("the configuration file is missing")

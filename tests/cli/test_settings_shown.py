@@ -1,0 +1,40 @@
+"""`penstock config show`: every setting, and no secret."""
+
+import orjson
+import pytest
+
+from penstock.cli.database import without_password
+from penstock.config import Settings
+from tests.cli.conftest import Call
+
+
+def test_every_setting_is_shown_with_where_it_came_from(call: Call):
+    ended = call("config", "show", "-o", "json", "--app", "shop:app", runners="3")
+    rows = {row["setting"]: row for row in orjson.loads(ended.stdout)}
+    assert list(rows) == list(Settings.model_fields)
+    assert (rows["runners"]["value"], rows["runners"]["origin"]) == (3, "environment PENSTOCK_RUNNERS")
+    assert (rows["app"]["value"], rows["app"]["origin"]) == ("shop:app", "command line")
+    assert (rows["port"]["value"], rows["port"]["origin"]) == (8080, "default")
+
+
+@pytest.mark.parametrize("output", ["json", "text"])
+def test_the_password_inside_the_url_is_masked(call: Call, output: str):
+    ended = call("config", "show", "-o", output, database_url="postgresql://shop:s3cret@db.local:5433/shop")
+    assert "postgresql://shop:***@db.local:5433/shop" in ended.stdout
+    assert "s3cret" not in ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://u@h/d", "postgresql://u@h/d"),
+        ("postgresql://u:p@h/d", "postgresql://u:***@h/d"),
+        ("postgresql://u:p%40x@h:1/d?sslmode=require", "postgresql://u:***@h:1/d?sslmode=require"),
+        ("postgresql:///d?host=/tmp/x&password=p", "postgresql:///d?host=/tmp/x&password=***"),
+        ("postgresql://u:a@b@h/d", "postgresql://u:***@h/d"),
+        ("postgresql://u:a/b?c@h/d", "postgresql://u:***@h/d"),
+        ("postgresql://h:5432/d", "postgresql://h:5432/d"),
+    ],
+)
+def test_passwords_are_masked_wherever_a_url_can_hold_one(url: str, shown: str):
+    assert without_password(url) == shown

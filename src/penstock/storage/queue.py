@@ -154,6 +154,16 @@ async def holders_gone(connection: Connection) -> list[int]:
     return [row["worker"] for row in await connection.fetch(_sql.holders_gone)]
 
 
+async def fast_forward(connection: Connection, stages: Sequence[int]) -> int:
+    """Moves what waits for a later time ahead, so that the earliest is due now; returns how many moved."""
+    answer: str = await connection.execute(_sql.fast_forward, stages)
+    return int(answer.rsplit(" ", 1)[-1])
+
+
+async def release_all(connection: Connection, worker: int) -> None:
+    await connection.execute(_sql.release_all, worker)
+
+
 async def depth(connection: Connection) -> dict[int, tuple[int, int]]:
     """stage → (waiting, leased), counted from the rows."""
     return {row["stage"]: (row["waiting"], row["leased"]) for row in await connection.fetch(_sql.depth)}

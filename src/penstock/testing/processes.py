@@ -127,13 +127,13 @@ class WorkerTree:
 
     def freeze(self) -> None:
         """SIGSTOP of the whole tree: a machine that sleeps, a container that is paused."""
-        _signal([self._supervisor, *self._descendants()], signal.SIGSTOP)
+        _freeze([self._supervisor, *self._descendants()])
 
     def freeze_supervisor(self) -> None:
-        _signal([self._supervisor], signal.SIGSTOP)
+        _freeze([self._supervisor])
 
     def freeze_runners(self) -> None:
-        _signal(self.runners(), signal.SIGSTOP)
+        _freeze(self.runners())
 
     def thaw(self) -> None:
         _signal([*self._descendants(), self._supervisor], signal.SIGCONT)
@@ -166,6 +166,19 @@ def _is_runner(child: psutil.Process) -> bool:
         return "penstock.engine.worker.process" in child.cmdline() and child.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def _freeze(processes: Sequence[psutil.Process]) -> None:
+    """Returns when they stand still: a process inside a system call takes a moment."""
+    _signal(processes, signal.SIGSTOP)
+    wait_until(lambda: all(_stands_still(process) for process in processes), what="the freeze", seconds=5)
+
+
+def _stands_still(process: psutil.Process) -> bool:
+    try:
+        return process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _signal(processes: Sequence[psutil.Process], number: int) -> None:

@@ -267,6 +267,20 @@ left join penstock.workers w on w.id = q.worker
 where q.worker is not null and (w.id is null or w.died_at is not null or w.stopped_at is not null)
 group by q.worker
 
+-- name: fast_forward
+-- For tests that do not want to wait: the earliest of the waiting rows become due, together, and keep their order.
+with next as (
+    select min(run_at) - now() as ahead from penstock.queue
+    where stage = any ($1::integer[]) and worker is null and run_at > now()
+)
+update penstock.queue q set run_at = q.run_at - next.ahead
+from next
+where q.stage = any ($1::integer[]) and q.worker is null and q.run_at > now()
+
+-- name: release_all
+-- For tests that end in the middle: what the worker holds waits again, as if it had never been claimed.
+update penstock.queue set worker = null, updated_at = now() where worker is not null and worker = $1
+
 -- name: depth
 -- Waiting and leased per stage; reads the queue, so for tests and the doctor, not for pages.
 select stage, count(*) filter (where worker is null) as waiting, count(*) filter (where worker is not null) as leased

@@ -1,0 +1,63 @@
+"""For people who test code that uses Penstock, and for those who want to see it survive.
+
+    drain, inline                         run what was enqueued, in the process of the test
+    assert_enqueued, assert_not_enqueued  what was enqueued
+    WorkerTree, Proxy                     workers to kill and freeze, a link to cut
+    Ledger, Pen                           what really ran, written down twice
+
+The fixtures of ``penstock.testing.pytest_plugin`` come with the package: ``penstock_database``, ``penstock_workers``
+and ``penstock_proxy``.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.testing.assertions import assert_enqueued, assert_not_enqueued
+    from penstock.testing.draining import Drained, drain, inline
+    from penstock.testing.ledger import Audit, Ledger, Pen
+    from penstock.testing.processes import NotInTime, WorkerTree
+    from penstock.testing.proxy import Proxy
+
+__all__ = [
+    "Audit",
+    "Drained",
+    "Ledger",
+    "NotInTime",
+    "Pen",
+    "Proxy",
+    "WorkerTree",
+    "assert_enqueued",
+    "assert_not_enqueued",
+    "drain",
+    "inline",
+]
+
+# Imported when they are first used: pytest loads the plugin of this package in every run, also in those that use
+# nothing of it.
+_HOME = {
+    "Audit": "ledger",
+    "Drained": "draining",
+    "Ledger": "ledger",
+    "NotInTime": "processes",
+    "Pen": "ledger",
+    "Proxy": "proxy",
+    "WorkerTree": "processes",
+    "assert_enqueued": "assertions",
+    "assert_not_enqueued": "assertions",
+    "drain": "draining",
+    "inline": "draining",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -299,7 +299,7 @@ class Runner:
             "stale": self._settler.stale,
             "held": len(self._held),
             "polled_seconds_ago": time.monotonic() - self._discovery.polled_at,
-            "progress": dict(list(self._facilities.reported.items())[:100]),
+            "progress": {str(task): told for task, told in list(self._facilities.reported.items())[:100]},
         }
 
     def _make_pools(self) -> dict[int, Pool]:

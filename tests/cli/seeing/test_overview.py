@@ -1,0 +1,117 @@
+"""`penstock status`, `top` and `demo`"""
+
+import asyncio
+import json
+import os
+import sys
+
+import asyncpg
+
+from penstock import Penstock
+from penstock.config import load
+from penstock.engine.events import Events
+from penstock.engine.overview import overview
+from penstock.engine.worker.inprocess import worker
+from penstock.storage import counts
+from tests.cli.seeing.command_line import CommandLine
+
+
+async def test_status_of_an_empty_database_says_what_to_start(penstock: CommandLine) -> None:
+    text = (await penstock("status")).stdout
+    assert "No worker is running" in text
+    assert "penstock up" in text
+    assert "No stages yet" in text
+
+
+async def test_status_counts_what_waits_without_counting_the_queue(
+    penstock: CommandLine, shop: Penstock, connection: asyncpg.Connection
+) -> None:
+    for _ in range(3):
+        await shop.enqueue("greet", {"name": "a"})
+    await shop.enqueue("greet", {"name": "b"}, delay=500, lane="later")
+    await connection.execute("update penstock.queue set run_at = run_at - interval '90 seconds' where run_at <= now()")
+    stages = {row["stage"]: row for row in (await penstock.json("status"))["stages"]}
+    assert (stages["greet"]["waiting"], stages["greet"]["running"]) == (4, 0)
+    assert 90 <= stages["greet"]["oldest_wait_seconds"] < 120
+    assert stages["sleep"]["oldest_wait_seconds"] is None
+    text = (await penstock("status")).stdout
+    assert "4 waiting (oldest 1m3" in text
+
+
+async def test_status_shows_workers_rates_and_failures(
+    penstock: CommandLine, open_shop: Penstock, connection: asyncpg.Connection
+) -> None:
+    good = [await open_shop.enqueue("greet", {"name": "a"}) for _ in range(5)]
+    bad = await open_shop.enqueue("fail", {})
+    for task in [*good, bad]:
+        await task.wait(30)
+    while await counts.fold(connection, 1000):
+        pass
+    found = await overview(connection)
+    stages = {view.label: view for view in found.stages}
+    assert len(found.workers) == 1
+    assert stages["greet"].workers == 1
+    assert stages["greet"].ended_per_second > 0
+    assert stages["fail"].failed_last_hour == 1
+    assert "two/first" in stages
+    text = (await penstock("status")).stdout
+    assert "1 tasks of fail failed in the last hour" in text
+    assert "newest dead letters" in text
+
+
+async def test_paused_things_need_attention(
+    shop: Penstock, connection: asyncpg.Connection, penstock: CommandLine
+) -> None:
+    await shop.enqueue("greet", {"name": "a"}, lane="vip")
+    await penstock("stages", "pause", "sleep", "--reason", "repairs")
+    await penstock("lanes", "pause", "greet", "vip")
+    sentences = [one.sentence for one in (await overview(connection)).attention]
+    assert any("Stage sleep is paused by" in one and "repairs" in one for one in sentences)
+    assert "1 lane of greet with tasks are paused." in sentences
+
+
+async def test_top_once_is_the_status(penstock: CommandLine, shop: Penstock) -> None:
+    assert "stage" in (await penstock("top", "--once")).stdout
+    assert {one["stage"] for one in (await penstock.json("top", "--once"))["stages"]} >= {"greet", "first"}
+
+
+async def _demo(database_url: str, *arguments: str) -> tuple[int, str, str]:
+    """In a process of its own: the demo application is one object per process, and the worker here has it."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "penstock.cli",
+        "demo",
+        "-o",
+        "json",
+        *arguments,
+        env={**os.environ, "PENSTOCK_DATABASE_URL": database_url},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(90):
+        stdout, stderr = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, stdout.decode(), stderr.decode()
+
+
+async def test_the_demo_without_a_worker_says_what_to_start_and_stores_nothing(
+    database_url: str, connection: asyncpg.Connection
+) -> None:
+    code, _, said = await _demo(database_url)
+    assert code == 4
+    assert "penstock up" in said
+    assert await connection.fetchval("select count(*) from penstock.tasks") == 0
+
+
+async def test_the_demo_shows_work_moving(database_url: str) -> None:
+    from penstock.cli.demo_app import app
+
+    app.use(load(database_url=database_url), Events())
+    async with app, worker(app):
+        code, shown, said = await _demo(database_url, "--seconds", "45", "--size", "20")
+    assert code == 0, said
+    jobs = {row["name"]: row for row in json.loads(shown)}
+    assert jobs["demo: receipts"]["counts"]["done"] == 20
+    assert jobs["demo: order import"]["counts"]["error"] == 1
+    assert "dead-letters" in said

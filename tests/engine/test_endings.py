@@ -339,7 +339,8 @@ async def test_a_pipeline_hands_each_result_to_the_next_stage_and_keeps_it(app, 
         assert await task.result(10) == "3 letters"
         async with app.connection() as connection:
             kept = await connection.fetch(
-                "select s.name, c.result from penstock.checkpoints c join penstock.stages s on s.id = c.stage order by c.at"
+                "select s.name, c.result from penstock.checkpoints c"
+                " join penstock.stages s on s.id = c.stage order by c.at"
             )
     assert [(row["name"], row["result"]) for row in kept] == [("fetch", '{"page": "abc"}'), ("count", "3")]
 

@@ -93,7 +93,7 @@ async def test_a_backslash_before_u0000_is_only_text(app, tasks):
 
 
 async def test_an_unknown_name_is_refused_and_the_known_ones_are_listed(app, tasks):
-    with pytest.raises(UnknownTask, match="'nope'.*add, anything, typed"):
+    with pytest.raises(UnknownTask, match=r"'nope'.*add, anything, typed"):
         await app.enqueue("nope", {})
 
 

@@ -15,7 +15,7 @@ from penstock.engine.payload import clean_text, decode, encode
 from penstock.engine.retry import ErrorClass, RetryPolicy, classify, retry_after_seconds
 from penstock.engine.worker.inbox import Held, Inbox, Refusal
 from penstock.errors import InvalidSetting, NotStorable, PermanentError, ThrottledError, TransientError
-from penstock.failpoints import Failpoints, FailpointHit
+from penstock.failpoints import FailpointHit, Failpoints
 from penstock.model import Claimed, Priority, priority_number
 
 json_values = st.recursive(
@@ -163,7 +163,7 @@ def test_an_inbox_takes_the_most_urgent_priority_first_and_turns_between_its_lan
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(-2, 2)), max_size=60))
 def test_an_inbox_loses_nothing_and_keeps_the_order_within_a_lane(arrivals):
     inbox = Inbox(held=Held(), size=1000)
-    priorities = {lane: priority for lane, priority in reversed(arrivals)}
+    priorities = dict(reversed(arrivals))
     tasks = [task(n, lane=lane) for n, (lane, _) in enumerate(arrivals, 1)]
     inbox.offer(tasks, priorities)
     taken = inbox.drain()

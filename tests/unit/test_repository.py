@@ -39,9 +39,7 @@ def source_files(suffix: str) -> list[Path]:
 def test_every_locked_package_has_an_exact_version_and_a_hash():
     packages = locked_packages()
     assert len(packages) > 20
-    without = [
-        name for name, block in packages.items() if not re.search(r"==\S+.*--hash=sha256:\w{64}", block, re.S)
-    ]
+    without = [name for name, block in packages.items() if not re.search(r"==\S+.*--hash=sha256:\w{64}", block, re.S)]
     assert without == []
 
 
@@ -104,9 +102,7 @@ def test_the_changelog_has_a_place_for_what_is_unreleased():
 
 def test_no_source_file_is_long():
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in source_files(".py")}
-    long = {
-        str(path.relative_to(ROOT)): lines for path, lines in lengths.items() if lines >= LONGEST_FILE_LINES
-    }
+    long = {str(path.relative_to(ROOT)): lines for path, lines in lengths.items() if lines >= LONGEST_FILE_LINES}
     assert long == {}
 
 
@@ -117,9 +113,7 @@ def test_no_module_hides_behind_a_name_that_says_nothing():
 
 
 def test_no_source_file_silences_the_type_checker():
-    assert [
-        str(path.relative_to(ROOT)) for path in source_files(".py") if "type: ignore" in path.read_text()
-    ] == []
+    assert [str(path.relative_to(ROOT)) for path in source_files(".py") if "type: ignore" in path.read_text()] == []
 
 
 def test_the_package_says_that_it_is_typed():

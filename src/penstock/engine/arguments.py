@@ -6,10 +6,10 @@ A function whose parameters are all plain JSON types skips the second step, whic
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NotRequired
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from penstock.errors import InvalidArguments, InvalidDefinition
 

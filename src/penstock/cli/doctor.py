@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from penstock.cli.command import command
-from penstock.cli.errors import NO_CONNECTION
+from penstock.cli.errors import exit_code_of
 from penstock.cli.readable import clean
 from penstock.cli.session import Session
 
@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
             sentence, _, rest = str(error).partition(". ")
             away = Finding(check="connection", health=Health.BAD, finding=f"{sentence}.", fix=rest or None)
             _show(session, [away])
-            return NO_CONNECTION
+            return exit_code_of(error)
         _show(session, findings)
         return 1 if worst(findings) is Health.BAD else 0
 

@@ -154,15 +154,14 @@ async def replay_matching(
 
 
 async def _matching(app: Penstock, wanted: DeadLetterFilter) -> AsyncIterator[tuple[dict[str, Any], ...]]:
-    """Pages of what is dead now. New ones have a later time, and pages go backwards, so each is seen once."""
-    async with app.connection() as connection:
-        place: Place | None = Place(task_id=0, at=await table.database_now(connection))
-    while place is not None:
-        async with app.connection() as connection:
-            found = await table.page(connection, wanted, after=place, limit=_BATCH)
+    """Newest first, and pages go backwards: what fails again meanwhile has a later time, so each is seen once."""
+    place: Place | None = None
+    while True:
+        found = await page(app, wanted, after=place, limit=_BATCH)
         if found.rows:
             yield found.rows
-        place = found.next
+        if (place := found.next) is None:
+            return
 
 
 async def _canary(app: Penstock, letter: Mapping[str, Any], by: str, seconds: float) -> Canary | None:

@@ -102,8 +102,11 @@ async def test_two_edits_at_the_same_time_make_one_copy(open_shop: Penstock) -> 
         assert await connection.fetchval("select count(*) from penstock.tasks where replaces = $1", dead) == 1
 
 
-async def test_a_mass_replay_takes_what_matches_and_nobody_twice(penstock: CommandLine, open_shop: Penstock) -> None:
+async def test_a_mass_replay_takes_what_matches_and_nobody_twice(
+    penstock: CommandLine, open_shop: Penstock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The replayed ones fail again at once, in front of the walk; each must be started one time only."""
+    monkeypatch.setattr(dead_letters, "_BATCH", 2)
     ids = await fail_some(open_shop, 4)
     done = await penstock.json("dead-letters", "replay", "--all", "--yes", "--error", "PermanentError")
     assert done == {"replayed": 4, "stopped": False, "canary": None}

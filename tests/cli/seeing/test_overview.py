@@ -6,6 +6,7 @@ import os
 import sys
 
 import asyncpg
+import pytest
 
 from penstock import Penstock
 from penstock.config import load
@@ -54,6 +55,11 @@ async def test_status_shows_workers_rates_and_failures(
     assert stages["greet"].ended_per_second > 0
     assert stages["fail"].failed_last_hour == 1
     assert "two/first" in stages
+    await penstock("stages", "pause", "greet")
+    for _ in range(3):
+        await open_shop.enqueue("greet", {"name": "a"})
+    [greet] = [view for view in (await overview(connection)).stages if view.label == "greet"]
+    assert greet.eta_seconds == pytest.approx(3 / greet.ended_per_second)
     text = (await penstock("status")).stdout
     assert "1 tasks of fail failed in the last hour" in text
     assert "newest dead letters" in text

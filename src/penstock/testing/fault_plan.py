@@ -46,7 +46,7 @@ class Wishes:
     trees: int
     window_seconds: float
     frozen_seconds: float
-    tree_kill_share: float = 0.25
+    tree_kill_share: float = 0.2
     supervisors_freeze: bool = False
     database_faults: bool = False
 

@@ -100,6 +100,9 @@ class _Storm:
         self._kills: list[tuple[Fault, float, set[tuple[int, int]]]] = []
         self._zombies = 0
         self._missed: list[Fault] = []
+        self._choosing = asyncio.Lock()
+        self._asking: Any = None
+        self._asked = asyncio.Lock()
 
     async def run(self) -> dict[str, Any]:
         try:
@@ -123,6 +126,8 @@ class _Storm:
         finally:
             for tree in (*self._trees, *self._buried):
                 tree.close()
+            if self._asking is not None:
+                self._asking.terminate()
 
     def _left(self) -> float:
         return self._options.seconds - (time.monotonic() - self._began)
@@ -239,18 +244,24 @@ class _Storm:
         would leave too few, so on a slow machine the faults come later, not closer together."""
         deadline = time.monotonic() + _LATEST_SECONDS
         while time.monotonic() < deadline:
-            serving = await self._serving()
-            turned = self._trees[fault.victim :] + self._trees[: fault.victim]
-            able = [tree for tree in turned if tree.pid in serving and tree not in self._hit]
-            if fault.kind in FREEZES:
-                # As many zombies as possible: a tree whose runners all serve.
-                able = [tree for tree in able if serving[tree.pid] == self._options.runners]
-            taken = {Kind.KILL_RUNNER: 1, Kind.KILL_TREE: self._options.runners}.get(fault.kind, -_LEFT_SERVING)
-            if able and sum(serving[tree.pid] for tree in able) - taken >= _LEFT_SERVING:
-                self._hit.add(able[0])
-                return able[0]
             await asyncio.sleep(0.05)
+            # One at a time: those who wait would otherwise load the machine that they wait for.
+            async with self._choosing:
+                serving = await self._serving()
+                if (tree := self._able(fault, serving)) is not None:
+                    self._hit.add(tree)
+                    return tree
         return None
+
+    def _able(self, fault: Fault, serving: Counter[int]) -> WorkerTree | None:
+        turned = self._trees[fault.victim :] + self._trees[: fault.victim]
+        able = [tree for tree in turned if tree.pid in serving and tree not in self._hit]
+        if fault.kind in FREEZES:
+            # As many zombies as possible: a tree whose runners all serve.
+            able = [tree for tree in able if serving[tree.pid] == self._options.runners]
+            return able[0] if able else None
+        taken = 1 if fault.kind is Kind.KILL_RUNNER else self._options.runners
+        return able[0] if able and sum(serving[tree.pid] for tree in able) - taken >= _LEFT_SERVING else None
 
     async def _serving(self) -> Counter[int]:
         """How many runners take tasks now, by the pid of their supervisor."""
@@ -302,10 +313,15 @@ class _Storm:
         self._server.ensure_running()
 
     async def _on_server(self, ask: Callable[[Any], Awaitable[Any]]) -> None:
-        """On storage's own connection, so that no fault is aimed at the one who asks."""
-        with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
-            async with await self._connect() as connection:
-                await ask(connection)
+        """On a connection of its own, which the terminated backends are not chosen from."""
+        async with self._asked:
+            try:
+                if self._asking is None or self._asking.is_closed():
+                    self._asking = await asyncpg.connect(self._server.url)
+                await ask(self._asking)
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                if self._asking is not None:
+                    self._asking.terminate()
 
     async def _drain(self) -> None:
         """Until every accepted task has ended, or the time is up."""

@@ -29,7 +29,6 @@ from penstock.storage.workers import Heartbeat
 _WATCH_SECONDS = 0.1
 _AGAIN_SECONDS = 0.25
 _PATIENCE_SECONDS = 2.0
-_FAST_DEATH_SECONDS = 5.0
 _LONGEST_BACKOFF_SECONDS = 10.0
 
 
@@ -67,7 +66,7 @@ class Supervisor:
         self.runners: list[RunnerProcess] = []
         self._stopping = asyncio.Event()
         self._dead: list[RunnerProcess] = []
-        self._fast_deaths = 0
+        self._false_starts = 0
         self._start_after = 0.0
         self._watch_after = 0.0
         self._readers: set[asyncio.Task[None]] = set()
@@ -218,16 +217,16 @@ class Supervisor:
             runner.kill(f"task {tasks} went on past its deadline and the grace")
 
     def _mourn(self, runner: RunnerProcess) -> None:
-        """Note a death; one that follows its start quickly delays the next start."""
+        """Note a death. One before it was ready delays the next start: it would only happen again. One that worked is
+        replaced at once; what poison may do is bounded by its crashes."""
         cause = runner.killed_for or runner.how_it_ended()
         self._events.emit("worker.died", worker=runner.worker, pid=runner.pid, cause=cause)
         if runner.exit_code == SETUP_EXIT and not runner.ready.is_set():
             raise UsageError("The runner could not start; its own message is above.")
         self.runners.remove(runner)
         self._dead.append(runner)
-        lived = time.monotonic() - runner.started
-        self._fast_deaths = self._fast_deaths + 1 if lived < _FAST_DEATH_SECONDS else 0
-        backoff = min(0.1 * 2**self._fast_deaths, _LONGEST_BACKOFF_SECONDS) if self._fast_deaths else 0.0
+        self._false_starts = 0 if runner.ready.is_set() else self._false_starts + 1
+        backoff = min(0.1 * 2**self._false_starts, _LONGEST_BACKOFF_SECONDS) if self._false_starts else 0.0
         self._start_after = time.monotonic() + backoff
 
     async def _bury(self, runner: RunnerProcess) -> None:

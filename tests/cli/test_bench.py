@@ -65,7 +65,9 @@ async def test_the_latency_bench_measures_each_sample_up_to_the_start_of_its_han
 
 
 async def test_the_growth_bench_makes_its_three_comparisons(session: Session) -> None:
-    sizes = growth.Sizes(tasks=200, rounds=1, short_backlog=200, long_backlog=1000, lanes=30, drained_before=300)
+    sizes = growth.Sizes(
+        tasks=200, rounds=1, short_backlog=200, long_backlog=1000, lanes=30, tasks_in_lanes=200, drained_before=300
+    )
     await growth.growth(session, sizes)
     figures = printed(session)
     assert {key for key in figures if key.endswith("_ratio")} == {"backlog_ratio", "lanes_ratio", "xmin_ratio"}

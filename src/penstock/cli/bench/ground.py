@@ -38,8 +38,12 @@ class Ground:
         self.settings = settings
         self.url = url
         self.folder = folder
-        self.tell = tell
+        self._tell = tell
         self._began = time.monotonic()
+
+    def tell(self, line: str) -> None:
+        """Progress, with the seconds since the beginning."""
+        self._tell(f"{time.monotonic() - self._began:5.1f} s  {line}")
 
     def until(self, seconds: float | None) -> float | None:
         """That many seconds after the bench began, on the monotonic clock."""

@@ -4,6 +4,7 @@ Each comparison has two databases on one server, with a runner each, measured in
 no difference.
 """
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from penstock.cli.session import Session
 from penstock.engine.fleet import Fleet
 from penstock.storage import bench
 
-_FILL_ROWS = 250_000
+_FILL_ROWS = 100_000
 GOALS = (
     Goal(key="backlog_ratio", least=0.9, meaning="A long backlog against a short one."),
     Goal(key="lanes_ratio", least=0.9, meaning="Many lanes against one."),
@@ -36,7 +37,11 @@ class Sizes:
     short_backlog: int = 50_000
     long_backlog: int = 5_000_000
     lanes: int = 1_000
+    # Also when it is quick: with fewer tasks in a lane than a claim would take of it, it would measure that.
+    tasks_in_lanes: int = 50_000
     drained_before: int = 100_000
+    # The long backlog is what it is by then; the figures say how long it became.
+    fill_seconds: float | None = None
     # By when each of the three comparisons should be through.
     seconds: tuple[float | None, float | None, float | None] = (None, None, None)
 
@@ -74,8 +79,6 @@ async def measure(ground: Ground, sizes: Sizes) -> dict[str, Any]:
         "xmin_ratio": held["ratio"],
         "comparisons": [backlog, many, held],
         "tasks": sizes.tasks,
-        "long_backlog": sizes.long_backlog,
-        "short_backlog": sizes.short_backlog,
         "lanes": sizes.lanes,
         "machine": where,
     }
@@ -95,10 +98,10 @@ class _Side:
     async def waiting(self) -> int:
         return self._filled - await bench.finished(self.site.connection, self._stage)
 
-    async def fill(self, wanted: int) -> None:
+    async def fill(self, wanted: int, until: float | None = None) -> None:
         """Up to so many waiting, vacuumed and analyzed: the fill itself must not be what is measured."""
         missing = wanted - await self.waiting()
-        while missing > 0:
+        while missing > 0 and (until is None or time.monotonic() < until):
             count = min(_FILL_ROWS, missing)
             await bench.fill(self.site.connection, self._stage, self._text, count, self._lanes)
             self._filled, missing = self._filled + count, missing - count
@@ -114,6 +117,7 @@ class _Side:
 
 @asynccontextmanager
 async def _sides(ground: Ground, *lanes: int) -> AsyncIterator[list[_Side]]:
+    ground.tell("making two databases, each with a runner")
     async with AsyncExitStack() as stack:
         sides = []
         for count in lanes:
@@ -128,23 +132,24 @@ async def _sides(ground: Ground, *lanes: int) -> AsyncIterator[list[_Side]]:
 async def _compare_backlogs(ground: Ground, sizes: Sizes) -> dict[str, Any]:
     async with _sides(ground, 1, 1) as (long, short):
         ground.tell(f"filling in {sizes.long_backlog:,} tasks")
-        await long.fill(sizes.long_backlog)
+        await long.fill(sizes.long_backlog, ground.until(sizes.fill_seconds))
+        backlog = await long.waiting()
         found = []
         for number in Rounds(sizes.rounds, ground.until(sizes.seconds[0])):
-            await long.fill(sizes.long_backlog)
+            await long.fill(backlog)
             await short.fill(sizes.short_backlog)
             found.append(await _in_turn(number, long, short, sizes.tasks))
             _tell_pair(ground, "long and short backlog", found)
-        return _comparison(f"{sizes.long_backlog:,} waiting", f"{sizes.short_backlog:,} waiting", found)
+        return _comparison(f"{backlog:,} waiting", f"{sizes.short_backlog:,} waiting", found)
 
 
 async def _compare_lanes(ground: Ground, sizes: Sizes) -> dict[str, Any]:
     async with _sides(ground, sizes.lanes, 1) as (many, one):
         found = []
         for number in Rounds(sizes.rounds, ground.until(sizes.seconds[1])):
-            await many.fill(sizes.tasks)
-            await one.fill(sizes.tasks)
-            found.append(await _in_turn(number, many, one, sizes.tasks))
+            await many.fill(sizes.tasks_in_lanes)
+            await one.fill(sizes.tasks_in_lanes)
+            found.append(await _in_turn(number, many, one, sizes.tasks_in_lanes))
             _tell_pair(ground, "many lanes and one", found)
         return _comparison(f"{sizes.lanes:,} lanes", "1 lane", found)
 

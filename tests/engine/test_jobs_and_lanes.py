@@ -2,6 +2,7 @@
 
 import asyncio
 
+import asyncpg
 import pytest
 
 from penstock import Context, JobState, State
@@ -238,3 +239,37 @@ async def test_ctx_knows_its_job(app, working):
         await job.wait(10)
         async with app.connection() as connection:
             assert await connection.fetchval("select result from penstock.outcomes") == str(job.id)
+
+
+async def test_a_long_transaction_in_an_idle_lane_keeps_nobody_waiting(app, record, working, database_url):
+    """Waking a lane is appended, not updated: two transactions may do it at once."""
+    await app.open()
+    async with app.connection() as connection:
+        await connection.execute("insert into penstock.lanes (pipeline, key, active) values ('note', 'default', false)")
+    slow = await asyncpg.connect(database_url)
+    transaction = slow.transaction()
+    await transaction.start()
+    await record.enqueue_on(slow, "slow")
+    async with working():
+        async with asyncio.timeout(5):
+            assert await (await record.enqueue("quick")).result() == "quick"
+        await transaction.commit()
+        async with app.connection() as connection:
+            while await connection.fetchval("select count(*) from penstock.queue"):
+                await asyncio.sleep(0.02)
+            assert await lanes.activate_woken(connection) in (0, 1)
+            assert await connection.fetchval("select active from penstock.lanes")
+    await slow.close()
+    assert record.ran == ["quick", "slow"]
+
+
+async def test_a_job_with_several_priorities_moves_to_one(app, record):
+    job = await record.enqueue_many([{"label": "a"}])
+    await record.options(job=job, priority="high").enqueue("b")
+    await record.options(job=job, priority="low").enqueue("c")
+    await job.reprioritise(-10)
+    async with app.connection() as connection:
+        rows = await connection.fetch("select priority from penstock.lanes where job_id = $1", job.id)
+    assert [row["priority"] for row in rows] == [-10, -10, -10]
+    await record.options(job=job, priority="high").enqueue("d")
+    assert (await job.counts()).total == 4

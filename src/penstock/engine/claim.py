@@ -78,6 +78,11 @@ class Claimer:
     def limited_stages(self) -> frozenset[int]:
         return self._limited_stages
 
+    @property
+    def limited(self) -> bool:
+        """Whether anything here has a fleet-wide limit, so that each ending makes room."""
+        return bool(self._limited_stages or self._limited_lanes)
+
     def forget_dry(self) -> None:
         """Something was enqueued: look at every lane again."""
         for place in self._places.values():
@@ -171,19 +176,21 @@ class Claimer:
             leased = await queue.count_leased(connection, sorted(self._pipelines))
             stage_left = {stage: limit - _sum(leased, stage=stage) for stage, limit in stage_limits.items()}
             lane_left = {lane: limit - _sum(leased, lane=lane) for lane, limit in lane_limits.items()}
-            allowed = []
+            asked: list[Wanted] = []
+            got: list[Claimed] = []
+            # One after the other: a place kept free for a lane that turns out to be empty would be lost to the next.
             for w in wanted:
                 quota = min(w.quota, stage_left.get(w.stage, w.quota), lane_left.get(w.lane, w.quota))
                 if quota <= 0:
                     continue
+                asked.append(Wanted(w.stage, w.lane, quota, w.after))
+                taken = await queue.claim(connection, asked[-1:], quota, self._worker)
+                got += taken
                 if w.stage in stage_left:
-                    stage_left[w.stage] -= quota
+                    stage_left[w.stage] -= len(taken)
                 if w.lane in lane_left:
-                    lane_left[w.lane] -= quota
-                allowed.append(Wanted(w.stage, w.lane, quota, w.after))
-            if not allowed:
-                return [], []
-            return allowed, await queue.claim(connection, allowed, sum(w.quota for w in allowed), self._worker)
+                    lane_left[w.lane] -= len(taken)
+            return asked, got
 
     def _remember(self, wanted: list[Wanted], got: list[Claimed], started: float, now: float) -> None:
         count: dict[tuple[int, int], int] = {}

@@ -65,6 +65,10 @@ async def configure(
     return len(await connection.fetch(_sql.configure, pipeline, key, weight, set_limit, max_running))
 
 
+async def activate_woken(connection: Connection) -> int:
+    return len(await connection.fetch(_sql.activate_woken))
+
+
 async def deactivate_idle(connection: Connection, *, batch: int, idle_seconds: float) -> int:
     """Two statements in one transaction: lock what looks empty, then look again with a newer snapshot."""
     async with connection.transaction():

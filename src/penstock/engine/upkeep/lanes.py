@@ -1,4 +1,4 @@
-"""Marks empty lanes as inactive, so that workers need not look at them. Enqueue makes a lane active again."""
+"""Marks empty lanes as inactive, so that workers need not look at them, and those that hold work again as active."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +15,10 @@ class DeactivateLanes:
     every_seconds: float = 30.0
 
     async def run_once(self, connection: Any) -> dict[str, int]:
+        woken = await lanes.activate_woken(connection)
         total = 0
         while count := await lanes.deactivate_idle(connection, batch=_BATCH, idle_seconds=self.idle_seconds):
             total += count
             if count < _BATCH:
                 break
-        return {"deactivated": total}
+        return {"activated": woken, "deactivated": total}

@@ -66,8 +66,8 @@ class Discovery:
 
     @property
     def limited(self) -> bool:
-        """Whether a stage of ours has a fleet-wide limit, so that each ending makes room."""
-        return bool(self._claimer.limited_stages)
+        """Whether a stage or lane of ours has a fleet-wide limit, so that each ending makes room."""
+        return self._claimer.limited
 
     def hint(self) -> None:
         """Something was enqueued for one of our stages."""

@@ -42,7 +42,7 @@ create table penstock.lanes (
     owner        text,
     weight       smallint not null default 1 check (weight between 1 and 100),
     max_running  integer check (max_running > 0),
-    -- False: known to hold no queue row, so workers need not look. Enqueue sets it back.
+    -- False: known to hold no queue row, so workers need not look, unless `wakes` names the lane.
     active       boolean not null default true,
     paused_at    timestamptz,
     paused_by    text,
@@ -56,6 +56,12 @@ create unique index lanes_key on penstock.lanes (pipeline, key, priority) where 
 create index lanes_active on penstock.lanes (pipeline, priority, id) where active;
 create index lanes_job on penstock.lanes (job_id) where job_id is not null;
 create index lanes_cancelled on penstock.lanes (id) where cancelled_at is not null and active;
+
+-- Inactive lanes that hold work again. Appended by whoever enqueues, because updating the lane there would make all
+-- enqueuers of it wait for the first one's transaction; upkeep moves it into `lanes.active`.
+create table penstock.wakes (
+    lane bigint not null
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
 -- Input as it was submitted. Never updated.
 create table penstock.tasks (
@@ -246,7 +252,7 @@ begin
         for key share;
         if found then
             if not is_active then
-                update penstock.lanes l set active = true where l.id = found_id and not l.active;
+                insert into penstock.wakes (lane) values (found_id);
             end if;
             return found_id;
         end if;
@@ -322,23 +328,23 @@ begin
             if found then created := false; return; end if;
         end if;
 
-        begin
-            lane_id := penstock.open_lane(
-                enqueue.pipeline,
-                coalesce(enqueue.lane, 'job:' || enqueue.job_id, 'owner:' || enqueue.owner, 'default'),
-                enqueue.priority, enqueue.owner, enqueue.job_id);
-            insert into penstock.tasks (entry, job_id, owner, input, idempotency_key, options, trace, replaces)
-            values (first_stage.id, enqueue.job_id, enqueue.owner, enqueue.input, enqueue.idempotency_key,
-                    enqueue.options, enqueue.trace, enqueue.replaces)
-            returning id into task_id;
-            insert into penstock.queue (task_id, lane, stage, run_at, max_attempts, unique_key)
-            values (task_id, lane_id, first_stage.id, coalesce(enqueue.run_at, now()),
-                    coalesce(enqueue.max_attempts, first_stage.max_attempts), scoped_key);
-            exit;
-        exception when unique_violation then
-            -- Somebody stored the same key in the meantime: look again.
-            if enqueue.idempotency_key is null and scoped_key is null then raise; end if;
-        end;
+        lane_id := penstock.open_lane(
+            enqueue.pipeline,
+            coalesce(enqueue.lane, 'job:' || enqueue.job_id, 'owner:' || enqueue.owner, 'default'),
+            enqueue.priority, enqueue.owner, enqueue.job_id);
+        -- Conflicts are looked at again instead of caught: catching would cost a subtransaction per task.
+        insert into penstock.tasks (entry, job_id, owner, input, idempotency_key, options, trace, replaces)
+        values (first_stage.id, enqueue.job_id, enqueue.owner, enqueue.input, enqueue.idempotency_key,
+                enqueue.options, enqueue.trace, enqueue.replaces)
+        on conflict (entry, idempotency_key) where idempotency_key is not null do nothing
+        returning id into task_id;
+        continue when task_id is null;
+        insert into penstock.queue (task_id, lane, stage, run_at, max_attempts, unique_key)
+        values (task_id, lane_id, first_stage.id, coalesce(enqueue.run_at, now()),
+                coalesce(enqueue.max_attempts, first_stage.max_attempts), scoped_key)
+        on conflict (unique_key) where unique_key is not null and worker is null do nothing;
+        exit when found;
+        delete from penstock.tasks t where t.id = task_id;
     end loop;
 
     insert into penstock.counts (lane, stage, state, n) values (lane_id, first_stage.id, 0, 1);

@@ -2,7 +2,8 @@
 -- What workers of these pipelines rotate over; first by priority, then by id.
 select id, pipeline, priority, weight, max_running, paused_at is not null as paused
 from penstock.lanes
-where pipeline = any ($1::text[]) and active and cancelled_at is null
+where pipeline = any ($1::text[]) and cancelled_at is null
+  and (active or id = any (array(select lane from penstock.wakes)))
 order by priority, id
 
 -- name: open
@@ -44,7 +45,24 @@ update penstock.lanes set weight = coalesce($3, weight), max_running = case when
 where pipeline = $1 and key = $2 and cancelled_at is null returning id
 
 -- name: reprioritise_job
-update penstock.lanes set priority = $2 where job_id = $1 and cancelled_at is null returning id
+-- A job with lanes of several priorities: they meet in one, so all but the first give up the job's key.
+with placed as (
+    select id, row_number() over (order by priority = $2 desc, id) as place
+    from penstock.lanes where job_id = $1 and cancelled_at is null
+)
+update penstock.lanes l
+set priority = $2, key = case when p.place = 1 then l.key else l.key || '~' || l.id end
+from placed p where l.id = p.id returning l.id
+
+-- name: activate_woken
+-- Lanes that hold work again. Only wakes that are committed are seen, and taken.
+with woken as (
+    delete from penstock.wakes returning lane
+), ids as (
+    -- In id order, so that two of these cannot deadlock.
+    select l.id from penstock.lanes l where l.id in (select lane from woken) and not l.active order by l.id for no key update
+)
+update penstock.lanes set active = true where id in (select id from ids) returning id
 
 -- name: lock_idle_candidates
 -- First half of the clean-up: hold lanes that look empty. Enqueuers hold a key-share lock on their lane until

@@ -1,6 +1,8 @@
 """`penstock worker` and `penstock up` as processes: what they serve, and that nothing is left of them."""
 
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -36,6 +38,13 @@ def get(address: str, path: str) -> tuple[int, str, dict[str, str]]:
     except HTTPError as refused:
         with refused:
             return refused.code, refused.read().decode(), dict(refused.headers)
+
+
+def busy_seconds() -> float:
+    """How much longer things take on this machine right now: nothing when it is idle."""
+    before = time.monotonic()
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+    return 10 * max(0.0, time.monotonic() - before - 0.05)
 
 
 def using(home: Path) -> list[psutil.Process]:
@@ -107,7 +116,9 @@ async def test_metrics_count_what_the_runners_did(start: Start, database_url: st
         samples.update(
             {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in text.splitlines() if line[0] != "#"}
         )
-        return samples.get('penstock_run_seconds_count{stage="add"}', 0) >= 5
+        # Runs and endings come in reports of their own, up to a second apart.
+        names = ('penstock_run_seconds_count{stage="add"}', 'penstock_tasks_finished_total{stage="add",state="DONE"}')
+        return all(samples.get(name, 0) >= 5 for name in names)
 
     wait_until(counted, what="the count of five runs", log=lambda: str(samples))
     assert samples['penstock_tasks_claimed_total{stage="add"}'] == 5
@@ -155,7 +166,7 @@ async def test_sigterm_ends_within_the_grace_and_hands_back_what_runs(
     asked = time.monotonic()
     worker.process.terminate()
     assert worker.ended() == 0, worker.stderr
-    assert time.monotonic() - asked < 2 + 1
+    assert time.monotonic() - asked < 2 + 1 + busy_seconds()
     assert psutil.wait_procs(tree, timeout=1)[1] == []
     details = await task.details()
     assert await task.state() is State.PENDING

@@ -100,7 +100,8 @@ async def test_a_process_sends_at_most_five_messages_a_second(database_url: str,
         for n in range(400):
             await app.enqueue("double", {"n": n})
         await ear.until_heard("double", "done", 400)
-        took = time.monotonic() - begun
+    took = time.monotonic() - begun
+    # One comes at once, one more when the worker stops.
     assert len(ear.messages) <= 5 * took + 2
 
 

@@ -31,6 +31,8 @@ LOST: tuple[type[BaseException], ...] = (
     asyncio.TimeoutError,
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    # The driver trips over itself when the server dies while it asks for the types of a statement.
+    asyncpg.InternalClientError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
@@ -135,7 +137,7 @@ def translated(url: str | None = None) -> Iterator[None]:
         if isinstance(error, LOST):
             raise _away(where, error) from None
         raise _from_sqlstate(error) from None
-    except asyncpg.InterfaceError as error:
+    except (asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
         raise _away(where, error) from None
     except (TimeoutError, OSError) as error:
         raise _away(where, error) from None

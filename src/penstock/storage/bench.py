@@ -51,6 +51,10 @@ async def claiming_seconds(connection: Connection) -> float:
     return age
 
 
+async def backends(connection: Connection) -> list[int]:
+    return [row["pid"] for row in await connection.fetch(_sql.backends)]
+
+
 async def finished(connection: Connection, stage: int) -> int:
     number: int = await connection.fetchval(_sql.finished, stage)
     return number

@@ -1,5 +1,7 @@
 """`penstock bench …`: measures Penstock on this machine. One file per bench; ``bench/README.md`` explains them."""
 
+import asyncio
+import signal
 from collections.abc import Coroutine
 from typing import Annotated, Any
 
@@ -59,7 +61,16 @@ def register(app: typer.Typer) -> None:
 
 
 def _run(work: Coroutine[Any, Any, None]) -> None:
-    """On the loop that runners use."""
+    """On the loop that runners use. SIGTERM ends a bench like Ctrl-C: its server is stopped, its folder removed."""
     import uvloop
 
-    uvloop.run(work)
+    uvloop.run(_terminable(work))
+
+
+async def _terminable(work: Coroutine[Any, Any, None]) -> None:
+    running = asyncio.ensure_future(work)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
+    try:
+        await running
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None

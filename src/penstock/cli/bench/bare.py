@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from penstock import version
+from penstock.cli.bench import cpu
 from penstock.cli.bench.drain import Drained
 from penstock.cli.bench.ground import Site, connected
 from penstock.storage import bench, workers
@@ -29,13 +30,14 @@ async def drain(site: Site, pipeline: str, lane: int, *, connections: int, batch
     async with AsyncExitStack() as stack:
         opened = [await stack.enter_async_context(connected(site.settings, site.url)) for _ in range(connections)]
         loops = [await Loop.prepare(connection, stage, lane, batch) for connection in opened]
-        wal_before = await bench.wal_bytes(site.connection)
+        wal_before, cpu_before = await bench.wal_bytes(site.connection), await cpu.used(site, os.getpid())
         started = time.monotonic()
         counts = await asyncio.gather(*(loop.run() for loop in loops))
         seconds = time.monotonic() - started
         wal_bytes = await bench.wal_bytes(site.connection) - wal_before
+        took = await cpu.used(site, os.getpid()) - cpu_before
         await workers.stop(site.connection, [loop.worker for loop in loops])
-    return Drained(count=sum(counts), seconds=seconds, wal_bytes=wal_bytes)
+    return Drained(count=sum(counts), seconds=seconds, wal_bytes=wal_bytes, cpu=took)
 
 
 class Loop:

@@ -5,8 +5,8 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-import psutil
-
+from penstock.cli.bench import cpu
+from penstock.cli.bench.cpu import Cpu
 from penstock.cli.bench.ground import Site
 from penstock.engine.fleet import Fleet
 from penstock.errors import PenstockError
@@ -34,7 +34,7 @@ class Drained:
     count: int
     seconds: float
     wal_bytes: int
-    runner_cpu_seconds: float = 0.0
+    cpu: Cpu
 
     @property
     def per_second(self) -> float:
@@ -60,8 +60,8 @@ async def by_runner(site: Site, fleet: Fleet, pipeline: str, count: int) -> Drai
     stage = await bench.stage(connection, pipeline)
     claimed_before, finished_before = await bench.claimed(connection), await bench.finished(connection, stage)
     wal_before = await bench.wal_bytes(connection)
-    runner = psutil.Process(fleet.supervisor.runners[0].pid)
-    cpu_before = _cpu_seconds(runner)
+    runner = fleet.supervisor.runners[0].pid
+    cpu_before = await cpu.used(site, runner)
     await stages.resume(connection, pipeline, None)
     await tasks.wake(connection, pipeline)
     # Numbers of leases are drawn while the claim still runs, so the claim that is seen is the first.
@@ -75,7 +75,7 @@ async def by_runner(site: Site, fleet: Fleet, pipeline: str, count: int) -> Drai
         count=count,
         seconds=ended - started,
         wal_bytes=await bench.wal_bytes(connection) - wal_before,
-        runner_cpu_seconds=_cpu_seconds(runner) - cpu_before,
+        cpu=await cpu.used(site, runner) - cpu_before,
     )
 
 
@@ -92,8 +92,3 @@ async def _until(look: Callable[[], Awaitable[int]], enough: int, pause_seconds:
         elif looked - moved > _STILL_SECONDS:
             raise Stuck(enough - now, _STILL_SECONDS)
         await asyncio.sleep(pause_seconds)
-
-
-def _cpu_seconds(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return times.user + times.system

@@ -34,8 +34,11 @@ _SERVER_SETTINGS = {"shared_preload_libraries": "pg_stat_statements"}
 class Ground:
     """The server of one bench run."""
 
-    def __init__(self, settings: Settings, url: str, folder: Path, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: Settings, url: str, folder: Path, tell: Callable[[str], None], *, embedded: bool
+    ) -> None:
         self.settings = settings
+        self.embedded = embedded
         self.url = url
         self.folder = folder
         self._tell = tell
@@ -103,12 +106,12 @@ async def opened(given: Settings, tell: Callable[[str], None]) -> AsyncIterator[
     folder = _new_folder()
     try:
         if settings.url is not None:
-            yield Ground(settings, settings.url, folder, tell)
+            yield Ground(settings, settings.url, folder, tell, embedded=False)
             return
         home = settings.home or folder / "home"
         server = await asyncio.to_thread(embedded.acquire, home, settings=_SERVER_SETTINGS)
         try:
-            yield Ground(settings, server.url, folder, tell)
+            yield Ground(settings, server.url, folder, tell, embedded=True)
         finally:
             await asyncio.to_thread(server.release)
     finally:

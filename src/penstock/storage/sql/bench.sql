@@ -25,6 +25,10 @@ select case when is_called then last_value else 0 end from penstock.lease_number
 select coalesce(extract(epoch from max(clock_timestamp() - query_start)), 0)::double precision
 from pg_stat_activity where datname = current_database() and application_name = 'penstock claim'
 
+-- name: backends
+-- The server's processes that work for clients of this database; only of use on the server's own machine.
+select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend'
+
 -- name: finished
 -- Endings of one stage, from the counters: a settle leaves one row per lane there.
 select coalesce(sum(n), 0)::bigint from penstock.counts where stage = $1 and state between 2 and 6

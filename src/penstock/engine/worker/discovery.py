@@ -180,7 +180,9 @@ class Discovery:
             chance=random.random(),
         )
         try:
-            await asyncio.wait_for(self._wake.wait(), pause)
+            # Not wait_for: before Python 3.12 it swallows a cancellation that meets a wake-up, and the stop hangs.
+            async with asyncio.timeout(pause):
+                await self._wake.wait()
         except TimeoutError:
             # Nobody told us anything, which may mean that nobody could: look at every lane, also the dry ones.
             self._claimer.forget_dry()

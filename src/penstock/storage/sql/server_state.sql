@@ -26,20 +26,22 @@ where s.schemaname = 'penstock' and s.relname in ('queue', 'counts', 'limits', '
 order by s.relname
 
 -- name: xmin_holders
--- Who keeps dead rows from being removed: open snapshots, prepared transactions, replication slots. Oldest first.
+-- Who keeps dead rows of this database from being removed: snapshots, prepared transactions, replication slots.
 select kind, pid, name, age_xids, seconds, detail from (
     select 'transaction' as kind, pid, coalesce(nullif(application_name, ''), 'unnamed client') as name,
            age(backend_xmin) as age_xids, extract(epoch from now() - xact_start)::float8 as seconds,
            state || ': ' || left(query, 200) as detail
     from pg_stat_activity
     where backend_xmin is not null and pid <> pg_backend_pid() and backend_type <> 'autovacuum worker'
+      and (datname is null or datname = current_database())
     union all
     select 'prepared transaction', null, gid, age(transaction), extract(epoch from now() - prepared)::float8, owner
-    from pg_prepared_xacts
+    from pg_prepared_xacts where database = current_database()
     union all
     select 'replication slot', active_pid, slot_name, greatest(age(xmin), age(catalog_xmin)), null,
            case when active then 'in use' else 'nobody reads it' end
-    from pg_replication_slots where xmin is not null or catalog_xmin is not null) holders
+    from pg_replication_slots
+    where (xmin is not null or catalog_xmin is not null) and (database is null or database = current_database())) holders
 order by seconds desc nulls first limit 10
 
 -- name: long_transactions
@@ -48,6 +50,7 @@ select pid, coalesce(nullif(application_name, ''), 'unnamed client') as name, st
        extract(epoch from now() - xact_start)::float8 as seconds, left(query, 200) as query
 from pg_stat_activity
 where xact_start < now() - $1 * interval '1 second' and pid <> pg_backend_pid() and backend_type = 'client backend'
+  and datname = current_database()
 order by xact_start limit 10
 
 -- name: notify_usage

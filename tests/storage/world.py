@@ -74,7 +74,7 @@ class World:
             next_stage=following,
             result='{"kept": true}',
         )
-        return await queue.advance(self.connection, worker, [moved])
+        return len(await queue.advance(self.connection, worker, [moved]))
 
     async def release(self, worker: int, claimed: Sequence[Claimed], **changes: Any) -> dict[int, int]:
         changes.setdefault("cause", "hand back")

@@ -149,9 +149,13 @@ class Settler:
             current = await queue.advance(connection, self._worker, batch)
             self._failpoints.hit("after_settle_commit", self._link.drop)
         # After a lost answer the rows may have moved already, which is what was wanted.
-        if current < len(batch) and not repeated:
-            self._tell_stale([one.task_id for one in batch][current:])
-        self._events.emit("tasks.advanced", stage=batch[0].stage, count=current, tasks=[one.task_id for one in batch])
+        if len(current) < len(batch) and not repeated:
+            self._tell_stale([one.task_id for one in batch if one.task_id not in current])
+        by_stage: dict[int, list[int]] = {}
+        for one in batch:
+            by_stage.setdefault(one.stage, []).append(one.task_id)
+        for stage, task_ids in by_stage.items():
+            self._events.emit("tasks.advanced", stage=stage, count=len(task_ids), tasks=task_ids)
 
     async def _release(self, batch: list[Release], repeated: bool) -> None:
         self._failpoints.hit("before_settle", self._link.drop)

@@ -86,8 +86,9 @@ async def settled_before(connection: Connection, ended: Sequence[Finish]) -> set
     return {row["task_id"] for row in rows}
 
 
-async def advance(connection: Connection, worker: int, moved: Sequence[Advance]) -> int:
-    count: int = await connection.fetchval(
+async def advance(connection: Connection, worker: int, moved: Sequence[Advance]) -> set[int]:
+    """Returns the tasks whose lease was current."""
+    rows = await connection.fetch(
         _sql.advance,
         [a.task_id for a in moved],
         [a.lease for a in moved],
@@ -97,7 +98,7 @@ async def advance(connection: Connection, worker: int, moved: Sequence[Advance])
         [a.version for a in moved],
         worker,
     )
-    return count
+    return {row["task_id"] for row in rows}
 
 
 async def release(

@@ -11,7 +11,7 @@ from penstock.engine.observe.logs import log_subscriber
 def observers(settings: Settings) -> tuple[Counter, Sequence[Subscriber]]:
     """The usual two, for a process of the fleet."""
     counter = Counter()
-    return counter, (counter.on_event, log_subscriber(settings))
+    return counter, (counter.on_event, log_subscriber(settings, counter.labels))
 
 
 __all__ = ["Counter", "observers"]

@@ -26,11 +26,11 @@ class Counter:
 
     def __init__(self) -> None:
         self._counts: dict[Key, int] = {}
-        self._labels: dict[int, str] = {}
+        self.labels: dict[int, str] = {}
 
     def know(self, labels: Mapping[int, str]) -> None:
         """Names of stages by id."""
-        self._labels.update(labels)
+        self.labels.update(labels)
 
     def on_event(self, event: Event) -> None:
         data = event.data
@@ -63,7 +63,7 @@ class Counter:
         return [[name, dict(labels), n] for (name, labels), n in taken.items()]
 
     def _stage(self, data: Mapping[str, Any]) -> str:
-        return self._labels.get(data["stage"], str(data["stage"]))
+        return self.labels.get(data["stage"], str(data["stage"]))
 
     def _add(self, name: str, n: int, **labels: str) -> None:
         key = (name, tuple(sorted(labels.items())))

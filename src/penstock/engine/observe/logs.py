@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -37,7 +38,8 @@ def make_logger(settings: Settings) -> Any:
     )
 
 
-def log_subscriber(settings: Settings) -> Subscriber:
+def log_subscriber(settings: Settings, labels: Mapping[int, str]) -> Subscriber:
+    """``labels``: names of stages by id, filled in when the application is known."""
     logger = make_logger(settings)
     threshold = _LEVELS[settings.log_level]
 
@@ -46,6 +48,8 @@ def log_subscriber(settings: Settings) -> Subscriber:
         if _LEVELS[level] < threshold:
             return
         data = {key: value for key, value in event.data.items() if key not in _NOT_LOGGED}
+        if "stage" in data:
+            data["stage"] = labels.get(data["stage"], data["stage"])
         task_ids = data.get("tasks")
         if task_ids is not None and len(task_ids) > _IDS_SHOWN:
             data = data | {"tasks": task_ids[:_IDS_SHOWN], "left_out": len(task_ids) - _IDS_SHOWN}

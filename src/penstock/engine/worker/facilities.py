@@ -98,7 +98,7 @@ class Facilities:
             if isinstance(settlement, Finish):
                 current = await queue.finish(connection, self._worker, [settlement])
             elif isinstance(settlement, Advance):
-                current = await queue.advance(connection, self._worker, [settlement])
+                current = len(await queue.advance(connection, self._worker, [settlement]))
             self._failpoints.hit("during_transaction")
             if not current:
                 raise context.stale()

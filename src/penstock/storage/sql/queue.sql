@@ -133,7 +133,7 @@ with asked as (
     union all
     select lane, next_stage, 0, count(*) from asked where not cancelled group by 1, 2
 )
-select count(*) from asked
+select task_id from asked
 
 -- name: release
 -- Gives leased rows back: retry, snooze, hand-back, crash and rescue are this one move with other words.

@@ -61,6 +61,7 @@ async def test_what_only_waited_in_the_inbox_burns_nothing_when_its_runner_dies(
         assert await task.result(30) == "opened"
     burned = [sum(row["burned"] for row in (await task.details())["history"]) for task in tasks]
     assert burned == [1, 0, 0, 0, 0, 0, 0, 0]
+    assert [(await task.details())["attempts"] for task in tasks] == [2, 1, 1, 1, 1, 1, 1, 1]
 
 
 async def test_an_effect_before_the_death_is_seen_by_the_run_after_it(

@@ -1,6 +1,6 @@
 """What the kill storm runs: short tasks that leave their trace in the double ledger.
 
-One at a time per runner and kind: the storm is about what a fault costs, not about how much can be running when it hits.
+One at a time per runner and kind: it is about what a fault costs, not about how much can be running when it hits.
 """
 
 import asyncio

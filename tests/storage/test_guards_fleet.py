@@ -233,7 +233,7 @@ async def claimers(world: World, shared_database_url: str) -> AsyncIterator[list
     await stages.limit(world.connection, world.pipeline, None, 1)
     links, made = [], []
     for _ in range(2):
-        links.append(Link(Settings(), shared_database_url, purpose="test"))
+        links.append(Link(Settings.model_validate({}), shared_database_url, purpose="test"))
         made.append(
             Claimer(
                 link=links[-1],

@@ -74,7 +74,7 @@ async def test_up_starts_everything_and_ctrl_c_leaves_no_process(start: Start, h
     assert get(told["http"], "/readyz")[:2] == (200, '{"status":"ready"}\n')
     tree = up.tree()
     servers = using(home)
-    assert any("penstock.engine.worker.process" in one.cmdline() for one in tree)
+    assert any("penstock.engine.worker.nursery" in one.cmdline() for one in tree)
     assert servers
     up.interrupt()
     assert up.ended() == 0, up.stderr

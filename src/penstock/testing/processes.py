@@ -75,12 +75,9 @@ class WorkerTree:
 
     def runners(self) -> list[psutil.Process]:
         """The runner processes that live now, oldest first."""
-        try:
-            children = self._supervisor.children()
-        except psutil.NoSuchProcess:
-            return []
-        found = [child for child in children if _is_runner(child)]
-        self._known.update({child.pid: child for child in self._descendants()})
+        below = self._descendants()
+        self._known.update({child.pid: child for child in below})
+        found = [child for child in below if _is_runner(child, self.pid)]
         return sorted(found, key=lambda child: child.create_time())
 
     def events(self, name: str) -> int:
@@ -161,9 +158,14 @@ class WorkerTree:
             return []
 
 
-def _is_runner(child: psutil.Process) -> bool:
+def _is_runner(child: psutil.Process, supervisor: int) -> bool:
+    """Forked by the nursery, which is the supervisor's own child and has the same command line."""
     try:
-        return "penstock.engine.worker.process" in child.cmdline() and child.status() != psutil.STATUS_ZOMBIE
+        return (
+            "penstock.engine.worker.nursery" in child.cmdline()
+            and child.ppid() != supervisor
+            and child.status() != psutil.STATUS_ZOMBIE
+        )
     except psutil.NoSuchProcess:
         return False
 

@@ -1,6 +1,6 @@
 """What the kill storm runs: short tasks that leave their trace in the double ledger.
 
-One at a time per runner and kind: it is about what a fault costs, not about how much can be running when it hits.
+A few at a time per runner: it is about what a fault costs, not about how much can be running when it hits.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ pen = Pen()
 _SOON = RetryPolicy(base_seconds=0.1)
 
 
-@app.task(retry=_SOON, max_attempts=20, pool=1)
+@app.task(retry=_SOON, max_attempts=20, pool=4)
 async def short(ctx: Context, n: int) -> int:
     """A few milliseconds, then done."""
     pen.note(ctx, "start")
@@ -24,7 +24,7 @@ async def short(ctx: Context, n: int) -> int:
     return n
 
 
-@app.task(retry=_SOON, max_attempts=20, pool=1)
+@app.task(retry=_SOON, max_attempts=20, pool=4)
 async def effect(ctx: Context, n: int) -> int:
     """Writes a row in the transaction that settles it: there must be exactly one in the end."""
     pen.note(ctx, "start")

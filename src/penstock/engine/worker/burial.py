@@ -9,6 +9,7 @@ from typing import Any
 from penstock.config import Settings
 from penstock.engine.events import Events
 from penstock.engine.payload import encode
+from penstock.engine.report import tell_released
 from penstock.engine.worker.runner_process import RunnerProcess
 from penstock.model import Release
 from penstock.storage import queue
@@ -22,10 +23,7 @@ async def give_back(
     overdue = {(one.task_id, one.lease) for one in runner.overdue}
     total = 0
     while leases := await queue.leases_of(connection, runner.worker):
-        releases = [
-            _release(runner, task_id, lease, (task_id, lease) in running, overdue, stopping)
-            for task_id, lease, _ in leases
-        ]
+        releases = [_release(runner, one, (one.task_id, one.lease) in running, overdue, stopping) for one in leases]
         released = await queue.release(
             connection,
             runner.worker,
@@ -36,6 +34,7 @@ async def give_back(
         if not released:
             break
         total += len(released)
+        tell_released(events, releases, released)
         if crashed := [one.task_id for one in releases if one.crashed and one.task_id in released]:
             events.emit("tasks.crashed", worker=runner.worker, count=len(crashed), tasks=crashed)
     return total
@@ -43,15 +42,14 @@ async def give_back(
 
 def _release(
     runner: RunnerProcess,
-    task_id: int,
-    lease: int,
+    held: queue.Lease,
     ran: bool,
     overdue: set[tuple[int, int]],
     stopping: bool,
 ) -> Release:
     """What ran burns an attempt, unless it only had the bad luck to run beside a task that was killed, or in a runner
     that ended for a reason of its own: it was stopped, or its lease ran out."""
-    guilty = ran and not stopping and (not overdue or (task_id, lease) in overdue)
+    guilty = ran and not stopping and (not overdue or (held.task_id, held.lease) in overdue)
     guilty = guilty and not runner.lapsed and (runner.killed_for is None or bool(overdue))
     cause = None if not ran else ("timeout" if overdue else "crash") if guilty else "hand back"
     error = encode(
@@ -64,9 +62,9 @@ def _release(
         limit_bytes=8192,
     )
     return Release(
-        task_id=task_id,
-        lease=lease,
-        stage=0,
+        task_id=held.task_id,
+        lease=held.lease,
+        stage=held.stage,
         cause=cause,
         burned=guilty,
         crashed=guilty,

@@ -14,11 +14,13 @@ from penstock.engine.definition import StageDefinition
 from penstock.engine.events import Events
 from penstock.engine.limits import Limiter, Limiters
 from penstock.engine.payload import encode
+from penstock.engine.report import tell_advanced, tell_finished
 from penstock.engine.run import LiveStage, caller, decide_value
 from penstock.engine.tracing import traced, tracing_enabled
 from penstock.engine.worker.isolated import Children
+from penstock.errors import PermanentError
 from penstock.failpoints import Failpoints
-from penstock.model import Advance, Claimed, Finish
+from penstock.model import Advance, Claimed, Finish, Release
 from penstock.storage import database, queue
 
 _CONNECTIONS = 20
@@ -94,14 +96,24 @@ class Facilities:
             yield transaction
             encode(transaction.result, what="result", limit_bytes=stage.max_result_bytes)
             settlement = decide_value(claimed, stage, transaction.result)
-            current = 0
-            if isinstance(settlement, Finish):
-                current = await queue.finish(connection, self._worker, [settlement])
-            elif isinstance(settlement, Advance):
-                current = len(await queue.advance(connection, self._worker, [settlement]))
+            if isinstance(settlement, Release):
+                raise PermanentError(
+                    "the result of ctx.transaction() was a Snooze, which ends nothing; return the Snooze instead"
+                )
+            await self._settle(connection, context, settlement)
             self._failpoints.hit("during_transaction")
-            if not current:
-                raise context.stale()
+        if isinstance(settlement, Finish):
+            tell_finished(self._events, [settlement])
+        else:
+            tell_advanced(self._events, [settlement], {claimed.task_id: False})
+
+    async def _settle(self, connection: Any, context: Context, settlement: Finish | Advance) -> None:
+        if isinstance(settlement, Finish):
+            current = await queue.finish(connection, self._worker, [settlement])
+        else:
+            current = len(await queue.advance(connection, self._worker, [settlement]))
+        if not current:
+            raise context.stale()
 
     def in_thread(self, function: Callable[..., Any], args: tuple[Any, ...], values: dict[str, Any]) -> Awaitable[Any]:
         assert self._threads is not None

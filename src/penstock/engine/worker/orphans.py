@@ -38,7 +38,7 @@ class Orphans:
         self._clock = clock
         self._look_until = 0.0
         self._look_at = 0.0
-        self._seen: set[tuple[int, int]] = set()
+        self._seen: set[tuple[int, int, int]] = set()
 
     def suspect(self) -> None:
         """The answer to a claim was lost."""
@@ -54,10 +54,10 @@ class Orphans:
         self._look_at = now + _LOOK_SECONDS
         async with self._link.guarded() as connection:
             leases = await queue.leases_of(connection, self._worker, _MOST)
-        unknown = {(task_id, lease) for task_id, lease, _ in leases if task_id not in self._held}
+        unknown = {(one.task_id, one.lease, one.stage) for one in leases if one.task_id not in self._held}
         orphans = unknown & self._seen
         self._seen = unknown - orphans
-        for task_id, lease in orphans:
+        for task_id, lease, stage in orphans:
             # It never started here, so there is nothing to note in its history.
-            self._give_back(Release(task_id=task_id, lease=lease, stage=0, cause=None))
+            self._give_back(Release(task_id=task_id, lease=lease, stage=stage, cause=None))
         return len(orphans)

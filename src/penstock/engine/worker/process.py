@@ -1,6 +1,6 @@
 """The main of a runner process: import the application, serve until told to stop.
 
-Started by the supervisor as ``python -m penstock.engine.worker.process``; its orders come in a variable.
+Forked by the nursery of its supervisor, which hands it its orders.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import sys
 import traceback
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import orjson
 import uvloop
@@ -35,14 +35,13 @@ from penstock.storage.database import passing
 
 _PR_SET_PDEATHSIG = 1
 _STATUS_SECONDS = 1.0
-ORDERS = "PENSTOCK_RUNNER_ORDERS"
 SETUP_EXIT = 78  # it could not even start: a wrong reference, a missing schema
 LAPSED_EXIT = 75  # its lease ran out, or the database is away: worth another start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orders:
-    """What the supervisor tells its runner at the start."""
+    """What the supervisor tells its runner at the start. ``supervisor_pid`` is the process it must not outlive."""
 
     app: str
     url: str
@@ -58,7 +57,7 @@ class Orders:
         return orjson.dumps(asdict(self)).decode()
 
 
-def _die_with(supervisor_pid: int) -> None:
+def die_with(supervisor_pid: int) -> None:
     """A runner whose supervisor is gone has no heartbeat: the kernel ends it."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -146,9 +145,9 @@ async def _serve(orders: Orders) -> None:
     channel.close()
 
 
-def main() -> None:
-    orders = Orders(**orjson.loads(os.environ.pop(ORDERS)))
-    _die_with(orders.supervisor_pid)
+def run(orders: Orders) -> NoReturn:
+    """The whole life of a runner; never returns."""
+    die_with(orders.supervisor_pid)
     # Ctrl-C and a service manager's SIGTERM reach the whole group; only the supervisor decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -162,7 +161,3 @@ def main() -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

@@ -4,14 +4,13 @@ import asyncio
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.engine.worker.channel import Channel
-from penstock.engine.worker.process import LAPSED_EXIT, ORDERS, Orders
+from penstock.engine.worker.nursery import Child, Nursery
+from penstock.engine.worker.process import LAPSED_EXIT, Orders
 from penstock.engine.worker.slots import Running, Slots
 
 SLOTS = 4096
@@ -30,7 +29,7 @@ class Blueprint:
 class RunnerProcess:
     """Started, watched and ended by the supervisor. Keeps the slots until the death has been dealt with."""
 
-    def __init__(self, worker: int, process: "subprocess.Popen[bytes]", slots: Slots, channel: Channel) -> None:
+    def __init__(self, worker: int, process: Child, slots: Slots, channel: Channel) -> None:
         self.worker = worker
         self.slots = slots
         self.channel = channel
@@ -44,7 +43,7 @@ class RunnerProcess:
         self._process = process
 
     @classmethod
-    async def start(cls, worker: int, blueprint: Blueprint) -> "RunnerProcess":
+    async def start(cls, worker: int, blueprint: Blueprint, nursery: Nursery) -> "RunnerProcess":
         slots = Slots.create(SLOTS)
         ours, theirs = socket.socketpair()
         orders = Orders(
@@ -58,15 +57,15 @@ class RunnerProcess:
             settings=blueprint.settings,
             supervisor_pid=os.getpid(),
         )
-        process = subprocess.Popen(
-            [sys.executable, "-m", "penstock.engine.worker.process"],
-            # Not as an argument: the URL may hold a password, and arguments are for all users to see.
-            env={**os.environ, ORDERS: orders.encode()},
-            pass_fds=(theirs.fileno(),),
-            stdin=subprocess.DEVNULL,
-        )
-        theirs.close()
-        return cls(worker, process, slots, await Channel.over(ours))
+        try:
+            child = await nursery.start_runner(orders, theirs)
+        except BaseException:
+            ours.close()
+            slots.close(remove=True)
+            raise
+        finally:
+            theirs.close()
+        return cls(worker, child, slots, await Channel.over(ours))
 
     @property
     def pid(self) -> int:
@@ -74,7 +73,7 @@ class RunnerProcess:
 
     @property
     def exit_code(self) -> int | None:
-        return self._process.poll()
+        return self._process.exit_code
 
     @property
     def lapsed(self) -> bool:
@@ -85,7 +84,7 @@ class RunnerProcess:
         """No goodbye: for runners whose lease ends or whose handler holds on."""
         if self.exit_code is None:
             self.killed_for = self.killed_for or why
-            self._process.send_signal(signal.SIGKILL)
+            self._process.kill()
 
     def how_it_ended(self) -> str:
         code = self.exit_code

@@ -18,6 +18,7 @@ from penstock.engine.events import Events
 from penstock.engine.upkeep.duty import Duty, Upkeep
 from penstock.engine.worker.burial import give_back
 from penstock.engine.worker.heartbeat import Heart
+from penstock.engine.worker.nursery import Nursery
 from penstock.engine.worker.process import SETUP_EXIT
 from penstock.engine.worker.runner_process import Blueprint, RunnerProcess
 from penstock.errors import DatabaseError, UsageError
@@ -66,6 +67,7 @@ class Supervisor:
         self.runners: list[RunnerProcess] = []
         self._stopping = asyncio.Event()
         self._dead: list[RunnerProcess] = []
+        self._nursery = Nursery()
         self._false_starts = 0
         self._start_after = 0.0
         self._watch_after = 0.0
@@ -101,6 +103,7 @@ class Supervisor:
                 runner.close()
             for reader in self._readers:
                 reader.cancel()
+            self._nursery.close()
             await self._heart.close()
             await self._watch_link.close()
 
@@ -195,6 +198,8 @@ class Supervisor:
             return 0
         started = 0
         try:
+            if missing:
+                await self._nursery.ready()
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 for runner in list(self._dead):
                     await self._bury(runner)
@@ -254,7 +259,7 @@ class Supervisor:
             )
         if not self.runners:
             self._heart.registered(sent_at)
-        runner = await RunnerProcess.start(worker, self._blueprint)
+        runner = await RunnerProcess.start(worker, self._blueprint, self._nursery)
         runner.slots.renewed(self._heart.safe_until)
         self.runners.append(runner)
         reader = asyncio.create_task(self._read(runner))

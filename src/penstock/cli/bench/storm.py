@@ -36,7 +36,8 @@ _FROZEN_SECONDS = 1.3 * _LEASE_SECONDS
 # After the last fault: a lease, a rescue, and a little.
 _SETTLES_SECONDS = _LEASE_SECONDS + 3
 _SHORTEST_WINDOW_SECONDS = 31.0
-_TICK_SECONDS = 0.02
+_TICK_SECONDS = 0.005
+_AT_ONCE = 3
 _EFFECT_SHARE = 0.1
 _LEFT_SERVING = 2
 _LATEST_SECONDS = 20.0
@@ -190,10 +191,13 @@ class _Storm:
         started, sent = time.monotonic(), 0
         while sent < self._options.tasks:
             due = int(self._options.tasks * min((time.monotonic() - started) / window, 1.0)) + 1
-            batch = range(sent, min(due, self._options.tasks))
+            if sent >= due:
+                await asyncio.sleep(_TICK_SECONDS)
+                continue
+            # A few at a time, also when it is late: a trickle, not a series of bursts.
+            batch = range(sent, min(due, sent + _AT_ONCE, self._options.tasks))
             await asyncio.gather(*(self._enqueue(n, chance.random() < _EFFECT_SHARE) for n in batch))
-            sent = max(sent, batch.stop)
-            await asyncio.sleep(_TICK_SECONDS)
+            sent = batch.stop
 
     async def _enqueue(self, n: int, with_effect: bool) -> None:
         """Accepted is what the engine said yes to; the key makes a repeated try the same task."""
@@ -324,9 +328,9 @@ class _Storm:
                     self._asking.terminate()
 
     async def _drain(self) -> None:
-        """Until every accepted task has ended, or the time is up."""
+        """Until every accepted task has ended, or a rescue from the last fault would have been done."""
         self._options.tell(f"{len(self._accepted):,} tasks accepted; waiting for the last of them")
-        end = time.monotonic() + max(self._left(), 5.0)
+        end = time.monotonic() + max(self._left(), _SETTLES_SECONDS + 2)
         async with await self._connect() as connection:
             while time.monotonic() < end:
                 if not await ledger_table.unfinished(connection, list(self._accepted)):

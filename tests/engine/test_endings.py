@@ -19,7 +19,7 @@ from penstock import (
     TaskFailed,
     ThrottledError,
 )
-from penstock.errors import IllegalMove, TaskNotFound, UsageError, WaitTimeout
+from penstock.errors import IllegalMove, NotKnown, TaskNotFound, UsageError, WaitTimeout
 
 QUICK = RetryPolicy(base_seconds=0.01)
 
@@ -459,3 +459,75 @@ async def test_a_later_stage_also_finds_the_result_before_it_in_ctx(app, working
 
     async with working():
         assert await (await pipe.enqueue(n=1)).result(10) == [2, 2]
+
+
+async def test_a_snooze_as_result_of_a_transaction_is_refused_and_rolled_back(app, working):
+    @app.task(max_attempts=1)
+    async def confused(ctx: Context):
+        async with ctx.transaction() as transaction:
+            await transaction.connection.execute("insert into effects values (1)")
+            transaction.result = Snooze(60)
+
+    async with app.connection() as connection:
+        await connection.execute("create table effects (account int)")
+    async with working():
+        state, _, error = await (await confused.enqueue()).wait(10)
+    assert state is State.ERROR
+    assert "return the Snooze" in error["message"]
+    async with app.connection() as connection:
+        assert await connection.fetchval("select count(*) from effects") == 0
+
+
+async def test_events_tell_each_ending_once_and_none_that_was_refused(app, working, heard):
+    @app.task(max_attempts=1)
+    async def mixed(ctx: Context, n: int):
+        if n == 1:
+            raise ValueError
+        if n == 2:
+            async with ctx.transaction() as transaction:
+                transaction.result = n
+        if n == 3:
+            async with app.connection() as connection:
+                await connection.execute(
+                    "update penstock.queue set lease = lease + 1000 where task_id = $1", ctx.task_id
+                )
+
+    async with working():
+        done, failed, inside, stale = [await mixed.enqueue(n) for n in range(4)]
+        await asyncio.gather(done.wait(10), failed.wait(10), inside.wait(10))
+        while not heard.named("tasks.stale"):
+            await asyncio.sleep(0.02)
+    told = [(task, one["state"]) for one in heard.named("tasks.finished") for task in one["tasks"]]
+    assert sorted(told) == [(done.id, "DONE"), (failed.id, "ERROR"), (inside.id, "DONE")]
+    assert [one["tasks"] for one in heard.named("tasks.stale")] == [[stale.id]]
+
+
+async def test_starting_again_from_a_stage_that_does_not_exist_is_refused(app, working):
+    @app.task()
+    async def plain():
+        return 1
+
+    async with working():
+        task = await plain.enqueue()
+        await task.result(10)
+        with pytest.raises(NotKnown, match="'tpyo'.*Known: plain"):
+            await task.reprocess(from_stage="tpyo")
+        assert await task.result(10) == 1
+
+
+async def test_the_number_of_attempts_of_one_task_holds_for_all_its_stages(app, working):
+    runs = []
+    pipe = app.pipeline("pipe")
+
+    @pipe.stage("one")
+    async def one():
+        return None
+
+    @pipe.stage("two", max_attempts=5, retry=QUICK)
+    async def two():
+        runs.append(1)
+        raise ValueError
+
+    async with working():
+        assert (await (await pipe.options(max_attempts=2).enqueue()).wait(10))[0] is State.ERROR
+    assert len(runs) == 2

@@ -10,7 +10,7 @@ import sqlalchemy
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 
 from penstock import Penstock
-from penstock.errors import UsageError
+from penstock.errors import InvalidArguments, UsageError
 
 
 @pytest.fixture
@@ -152,3 +152,17 @@ async def test_something_that_is_no_connection_is_refused_by_its_type(app, add):
 
 def _sqlalchemy_url(url: str, driver: str) -> str:
     return url.replace("postgresql", driver, 1)
+
+
+async def test_many_tasks_inside_a_savepoint(app, add, database_url):
+    connection = await asyncpg.connect(database_url)
+    async with connection.transaction(), connection.transaction():
+        job = await add.enqueue_many(({"a": n} for n in range(6_000)), connection=connection)
+    waiting = await connection.fetchval("select count(*) from penstock.queue")
+    await connection.close()
+    assert waiting == job.count == 6_000
+
+
+async def test_a_bad_row_of_many_is_named_by_its_number(app, add):
+    with pytest.raises(InvalidArguments, match="row 3: a: input should be a valid integer"):
+        await add.enqueue_many([{"a": 1}, {"a": 2}, {"a": "x"}])

@@ -273,3 +273,53 @@ async def test_a_job_with_several_priorities_moves_to_one(app, record):
     assert [row["priority"] for row in rows] == [-10, -10, -10]
     await record.options(job=job, priority="high").enqueue("d")
     assert (await job.counts()).total == 4
+
+
+async def test_a_lane_limit_is_one_for_all_priorities_and_all_runners(app, working):
+    running, most = 0, 0
+
+    async def step():
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01)
+        running -= 1
+
+    pipe = app.pipeline("pipe")
+
+    @pipe.stage("one")
+    async def one(n: int):
+        await step()
+
+    @pipe.stage("two")
+    async def two(_):
+        await step()
+
+    await app.open()
+    await pipe.options(lane="ann").enqueue(n=0)
+    async with app.connection() as connection:
+        await lanes.configure(connection, "pipe", "ann", set_limit=True, max_running=1)
+    tasks = [await pipe.options(lane="ann", priority=priority).enqueue(n=1) for priority in ("high", 0, "low") * 4]
+    async with working(only=["pipe/one"]), working(only=["pipe/two"]):
+        await asyncio.gather(*(task.wait(30) for task in tasks))
+    assert most == 1
+
+
+async def test_a_paused_lane_stays_paused_at_every_priority(app, record, working):
+    await record.options(lane="ann").enqueue("first")
+    async with app.connection() as connection:
+        await lanes.pause(connection, "note", "ann", "bob", "holiday")
+    later = await record.options(lane="ann", priority="high").enqueue("urgent")
+    async with working():
+        await (await record.enqueue("other")).result(10)
+        assert await later.state() is State.PENDING
+    assert record.ran == ["other"]
+
+
+async def test_two_jobs_with_one_lane_name_keep_their_own_counts(app, record):
+    first = await record.options(lane="imports").enqueue_many([{"label": "a"}] * 3)
+    second = await record.options(lane="imports").enqueue_many([{"label": "b"}] * 4)
+    await record.options(lane="imports", job=second).enqueue("c")
+    assert ((await first.counts()).total, (await second.counts()).total) == (3, 5)
+    await first.cancel()
+    assert (await second.counts()).pending == 5

@@ -117,7 +117,7 @@ delete from penstock.queue; delete from penstock.outcomes; delete from penstock.
 delete from penstock.checkpoints; delete from penstock.counts; delete from penstock.statistics;
 delete from penstock.tasks; delete from penstock.lanes; delete from penstock.stages; delete from penstock.jobs;
 delete from penstock.workers; delete from penstock.limits; delete from penstock.schedules;
-delete from penstock.duties;
+delete from penstock.duties; delete from penstock.wakes;
 """
 
 

@@ -19,7 +19,7 @@ from penstock.engine.handles import Job, Task, Waiter
 from penstock.engine.retry import RetryPolicy
 from penstock.engine.schedule import Missed, ScheduleDefinition
 from penstock.engine.tracing import current_trace
-from penstock.errors import InvalidDefinition, UnknownTask
+from penstock.errors import InvalidDefinition, UnknownTask, UsageError
 from penstock.model import Priority
 from penstock.storage import database, embedded, migrate, stages, tasks
 from penstock.storage.database import translated
@@ -72,7 +72,7 @@ class Penstock:
         isolated: bool = False,
         pool: int | None = None,
         timeout: float | timedelta | None = None,
-        max_attempts: int = 3,
+        max_attempts: int | None = None,
         max_running: int | None = None,
         retry: RetryPolicy | None = None,
         priority: int | str | Priority = Priority.NORMAL,
@@ -198,7 +198,7 @@ class Penstock:
                 Declared(
                     name=stage.name,
                     position=stage.position,
-                    max_attempts=stage.max_attempts,
+                    max_attempts=stage.max_attempts or self.settings.max_attempts,
                     max_running=stage.max_running,
                     policy=stage.policy(),
                 )
@@ -270,7 +270,7 @@ class Penstock:
                 target,
                 pipeline=pipeline,
                 stage=self.stage_ids[(pipeline.name, pipeline.first.name)],
-                max_attempts=pipeline.first.max_attempts,
+                max_attempts=pipeline.first.max_attempts or self.settings.max_attempts,
                 rows=encoded_rows(pipeline, rows),
                 options=options,
                 name=name,
@@ -280,7 +280,11 @@ class Penstock:
             return Job(self, stored.job_id, stored.count, stored.created)
 
         if connection is not None:
-            return await write(connection)
+            if not isinstance(connection, asyncpg.Connection | asyncpg.pool.PoolConnectionProxy):
+                raise UsageError("enqueue_many takes an asyncpg connection; with others, enqueue one by one or by SQL.")
+            with translated():
+                async with connection.transaction():
+                    return await write(connection)
         async with self.connection() as own, own.transaction():
             return await write(own)
 

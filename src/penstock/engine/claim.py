@@ -69,6 +69,8 @@ class Claimer:
         self._rings: dict[int, dict[int, _Ring]] = {}
         self._places: dict[tuple[int, int], _Place] = {}
         self._limited_stages: frozenset[int] = frozenset()
+        # Every stage of the fleet, also those that other runners serve: a lane's limit counts them all.
+        self._pipeline_of: dict[int, str] = {}
         self._limited_lanes: frozenset[int] = frozenset()
         self._read_at = float("-inf")
         self._read_took = 0.0
@@ -173,14 +175,16 @@ class Claimer:
         async with connection.transaction():
             stage_limits = await queue.lock_limited_stages(connection, asked_stages) if asked_stages else {}
             lane_limits = await queue.lock_limited_lanes(connection, asked_lanes) if asked_lanes else {}
-            leased = await queue.count_leased(connection, sorted(self._pipelines))
+            leased = await queue.count_leased(connection, self._stages_beside({w.stage for w in wanted}))
             stage_left = {stage: limit - _sum(leased, stage=stage) for stage, limit in stage_limits.items()}
-            lane_left = {lane: limit - _sum(leased, lane=lane) for lane, limit in lane_limits.items()}
+            lane_left = _left_in_lanes(lane_limits, leased)
+            leader = {lane: head for lane, (head, _) in lane_limits.items()}
             asked: list[Wanted] = []
             got: list[Claimed] = []
             # One after the other: a place kept free for a lane that turns out to be empty would be lost to the next.
             for w in wanted:
-                quota = min(w.quota, stage_left.get(w.stage, w.quota), lane_left.get(w.lane, w.quota))
+                head = leader.get(w.lane, 0)
+                quota = min(w.quota, stage_left.get(w.stage, w.quota), lane_left.get(head, w.quota))
                 if quota <= 0:
                     continue
                 asked.append(Wanted(w.stage, w.lane, quota, w.after))
@@ -188,9 +192,14 @@ class Claimer:
                 got += taken
                 if w.stage in stage_left:
                     stage_left[w.stage] -= len(taken)
-                if w.lane in lane_left:
-                    lane_left[w.lane] -= len(taken)
+                if head in lane_left:
+                    lane_left[head] -= len(taken)
             return asked, got
+
+    def _stages_beside(self, wanted: set[int]) -> list[int]:
+        """All stages of the pipelines these belong to."""
+        pipelines = {self._pipelines[stage] for stage in wanted}
+        return sorted(stage for stage, pipeline in self._pipeline_of.items() if pipeline in pipelines)
 
     def _remember(self, wanted: list[Wanted], got: list[Claimed], started: float, now: float) -> None:
         count: dict[tuple[int, int], int] = {}
@@ -221,10 +230,10 @@ class Claimer:
             return
         async with self._link.guarded() as connection:
             found = await lane_table.active(connection, sorted(set(self._pipelines.values())))
-            limits = await stages.limits(connection)
+            limits = {one.id: one for one in await stages.limits(connection)}
         rings: dict[int, dict[int, _Ring]] = {}
         for stage, pipeline in self._pipelines.items():
-            if limits.get(stage, (None, False))[1]:
+            if stage not in limits or limits[stage].paused:
                 continue
             before = self._rings.get(stage, {})
             by_priority: dict[int, _Ring] = {}
@@ -239,10 +248,25 @@ class Claimer:
         self.priorities = {lane.id: lane.priority for lane in found}
         known = {(stage, lane.id) for stage in rings for ring in rings[stage].values() for lane in ring.lanes}
         self._places = {key: place for key, place in self._places.items() if key in known}
-        self._limited_stages = frozenset(stage for stage, (limit, _) in limits.items() if limit is not None)
+        self._limited_stages = frozenset(one.id for one in limits.values() if one.max_running is not None)
+        self._pipeline_of = {one.id: one.pipeline for one in limits.values()}
         self._limited_lanes = frozenset(lane.id for lane in found if lane.max_running is not None)
         self._read_at = self._clock()
         self._read_took = self._read_at - now
+
+
+def _left_in_lanes(
+    limits: Mapping[int, tuple[int, int | None]], leased: Mapping[tuple[int, int], int]
+) -> dict[int, int]:
+    """Free places by leader: the lanes that belong together share one limit."""
+    left: dict[int, int] = {}
+    for head, limit in limits.values():
+        if limit is not None:
+            left[head] = min(limit, left.get(head, limit))
+    for lane, (head, _) in limits.items():
+        if head in left:
+            left[head] -= _sum(leased, lane=lane)
+    return left
 
 
 def _sum(leased: Mapping[tuple[int, int], int], *, stage: int | None = None, lane: int | None = None) -> int:

@@ -29,7 +29,7 @@ class StageDefinition:
     execution: Execution
     pool: int | None = None
     timeout_seconds: float | None = None
-    max_attempts: int = 3
+    max_attempts: int | None = None
     max_running: int | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     version: str | None = None
@@ -72,7 +72,7 @@ def define_stage(
     isolated: bool = False,
     pool: int | None = None,
     timeout: float | timedelta | None = None,
-    max_attempts: int = 3,
+    max_attempts: int | None = None,
     max_running: int | None = None,
     retry: RetryPolicy | None = None,
     version: str | None = None,

@@ -10,7 +10,7 @@ import orjson
 
 from penstock.engine.definition import PipelineDefinition
 from penstock.engine.payload import encode
-from penstock.errors import InvalidSetting
+from penstock.errors import InvalidArguments, InvalidSetting
 from penstock.model import MAX_INPUT_BYTES, Priority, priority_number, seconds
 from penstock.storage import jobs, lanes, tasks
 from penstock.storage.tasks import Batch, NewTask
@@ -117,9 +117,12 @@ class Hints:
 def encoded_rows(pipeline: PipelineDefinition, rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Rows checked against the task's parameters; the sentence of a bad one names its number."""
     arguments = pipeline.first.arguments
-    what = f"input of {pipeline.name!r}"
-    for row in rows:
-        yield encode(arguments.check(row), what=what, limit_bytes=MAX_INPUT_BYTES)
+    for number, row in enumerate(rows, start=1):
+        try:
+            values = arguments.check(row)
+        except InvalidArguments as error:
+            raise InvalidArguments(pipeline.name, f"row {number:,}: {error.problem}") from None
+        yield encode(values, what=f"row {number:,} of {pipeline.name!r}", limit_bytes=MAX_INPUT_BYTES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +159,7 @@ async def store_many(
     lane = await lanes.open_lane(
         connection,
         pipeline=pipeline.name,
-        key=options.lane or f"job:{job_id}",
+        key=f"{options.lane} job:{job_id}" if options.lane else f"job:{job_id}",
         priority=priority_number(options.priority),
         owner=options.owner,
         job_id=job_id,

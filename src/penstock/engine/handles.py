@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from penstock import lifecycle
 from penstock.engine.payload import decode
-from penstock.errors import IllegalMove, JobNotFound, TaskFailed, TaskNotFound, WaitTimeout
+from penstock.errors import IllegalMove, JobNotFound, NotKnown, TaskFailed, TaskNotFound, WaitTimeout
 from penstock.lifecycle import JobState, State
-from penstock.storage import counts, jobs, lanes, outcomes, queue, tasks
+from penstock.storage import counts, jobs, lanes, outcomes, queue, stages, tasks
 from penstock.storage.counts import ADVANCED, ARRIVED
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class Task(Generic[Result]):
 
     async def reprocess(self, *, by: str = "api", from_stage: str | None = None, reset_attempts: bool = True) -> None:
         """Run a finished task again; its outcome goes into the history."""
+        await require_stage(self._app, (await self._get())["pipeline"], from_stage)
         async with self._app.connection() as connection:
             started = await outcomes.reprocess(
                 connection,
@@ -85,6 +86,8 @@ class Task(Generic[Result]):
             )
         if not started:
             lifecycle.require("reprocess", await self.state(), f"task {self.id}")
+        await self._app.wake_all()
+        self._app.events.emit("tasks.reprocessed", count=len(started), tasks=started, by=by)
 
     async def _get(self) -> dict[str, Any]:
         async with self._app.connection() as connection:
@@ -241,7 +244,7 @@ class Job:
         reset_attempts: bool = True,
     ) -> int:
         """Run its finished tasks in these states again, a batch at a time; returns how many."""
-        await self._require()
+        await require_stage(self._app, (await self._require())["pipeline"], from_stage)
         async with self._app.connection() as connection:
             until = await jobs.database_now(connection)
         total = 0
@@ -316,3 +319,13 @@ async def job_state(connection: Any, job_id: int) -> JobState:
     if any(lane["paused_at"] is not None for lane in found):
         return JobState.PAUSED
     return JobState.RUNNING if now.processing or now.finished else JobState.QUEUED
+
+
+async def require_stage(app: "Penstock", pipeline: str, name: str | None) -> None:
+    """A stage to start from has to exist; a typing mistake would run another one."""
+    if name is None:
+        return
+    async with app.connection() as connection:
+        known = [row["name"] for row in await stages.listing(connection) if row["pipeline"] == pipeline]
+    if name not in known:
+        raise NotKnown(kind=f"stage of {pipeline!r}", name=name, known=known)

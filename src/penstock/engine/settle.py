@@ -13,6 +13,7 @@ import asyncpg
 from penstock.config import Settings
 from penstock.engine.events import Events
 from penstock.engine.payload import clean_text, encode
+from penstock.engine.report import tell_advanced, tell_finished, tell_released
 from penstock.failpoints import Failpoints
 from penstock.lifecycle import State
 from penstock.model import Advance, Finish, Release, Settlement
@@ -132,16 +133,13 @@ class Settler:
         async with self._link.guarded() as connection:
             current = await queue.finish(connection, self._worker, batch)
             self._failpoints.hit("after_settle_commit", self._link.drop)
+            stale: list[int] = []
             if current < len(batch):
                 ours = await queue.settled_before(connection, batch)
-                self._tell_stale([one.task_id for one in batch if one.task_id not in ours])
-        by_end: dict[tuple[int, State], list[int]] = {}
-        for one in batch:
-            by_end.setdefault((one.stage, one.status), []).append(one.task_id)
-        for (stage, status), task_ids in by_end.items():
-            self._events.emit(
-                "tasks.finished", stage=stage, state=State(status).name, count=len(task_ids), tasks=task_ids
-            )
+                stale = [one.task_id for one in batch if one.task_id not in ours]
+        self._tell_stale(stale)
+        gone = frozenset(stale)
+        tell_finished(self._events, batch if not gone else [one for one in batch if one.task_id not in gone])
 
     async def _advance(self, batch: list[Advance], repeated: bool) -> None:
         self._failpoints.hit("before_settle", self._link.drop)
@@ -151,11 +149,7 @@ class Settler:
         # After a lost answer the rows may have moved already, which is what was wanted.
         if len(current) < len(batch) and not repeated:
             self._tell_stale([one.task_id for one in batch if one.task_id not in current])
-        by_stage: dict[int, list[int]] = {}
-        for one in batch:
-            by_stage.setdefault(one.stage, []).append(one.task_id)
-        for stage, task_ids in by_stage.items():
-            self._events.emit("tasks.advanced", stage=stage, count=len(task_ids), tasks=task_ids)
+        tell_advanced(self._events, batch, current)
 
     async def _release(self, batch: list[Release], repeated: bool) -> None:
         self._failpoints.hit("before_settle", self._link.drop)
@@ -170,11 +164,7 @@ class Settler:
             self._failpoints.hit("after_settle_commit", self._link.drop)
         if len(current) < len(batch) and not repeated:
             self._tell_stale([one.task_id for one in batch if one.task_id not in current])
-        by_cause: dict[tuple[int, str | None], list[int]] = {}
-        for one in batch:
-            by_cause.setdefault((one.stage, one.cause), []).append(one.task_id)
-        for (stage, cause), task_ids in by_cause.items():
-            self._events.emit("tasks.released", stage=stage, cause=cause, count=len(task_ids), tasks=task_ids)
+        tell_released(self._events, batch, current)
 
     def _tell_stale(self, task_ids: list[int]) -> None:
         if task_ids:

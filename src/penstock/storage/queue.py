@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import asyncpg
 
@@ -53,9 +53,10 @@ async def lock_limited_stages(connection: Connection, stages: Sequence[int]) -> 
     return {row["id"]: row["max_running"] for row in rows}
 
 
-async def lock_limited_lanes(connection: Connection, lanes: Sequence[int]) -> dict[int, int]:
+async def lock_limited_lanes(connection: Connection, lanes: Sequence[int]) -> dict[int, tuple[int, int | None]]:
+    """lane → (the lane that stands for all of its key or job, limit), with those of the same key or job."""
     rows = await connection.fetch(_sql.lock_limited_lanes, lanes)
-    return {row["id"]: row["max_running"] for row in rows}
+    return {row["id"]: (row["leader"], row["max_running"]) for row in rows}
 
 
 async def count_leased(connection: Connection, stages: Sequence[int]) -> dict[tuple[int, int], int]:
@@ -86,8 +87,8 @@ async def settled_before(connection: Connection, ended: Sequence[Finish]) -> set
     return {row["task_id"] for row in rows}
 
 
-async def advance(connection: Connection, worker: int, moved: Sequence[Advance]) -> set[int]:
-    """Returns the tasks whose lease was current."""
+async def advance(connection: Connection, worker: int, moved: Sequence[Advance]) -> dict[int, bool]:
+    """Returns the tasks whose lease was current, and whether they ended because somebody had cancelled them."""
     rows = await connection.fetch(
         _sql.advance,
         [a.task_id for a in moved],
@@ -98,7 +99,7 @@ async def advance(connection: Connection, worker: int, moved: Sequence[Advance])
         [a.version for a in moved],
         worker,
     )
-    return {row["task_id"] for row in rows}
+    return {row["task_id"]: row["cancelled"] for row in rows}
 
 
 async def release(
@@ -139,16 +140,22 @@ async def asked_to_stop(connection: Connection, workers: Sequence[int]) -> list[
     return [(row["task_id"], row["lease"], row["worker"]) for row in rows]
 
 
-async def leases_of(connection: Connection, worker: int, limit: int = 1000) -> list[tuple[int, int, bool]]:
-    """(task, lease, named as running by the last heartbeat) of one worker."""
-    rows = await connection.fetch(_sql.leases_of, worker, limit)
-    return [(row["task_id"], row["lease"], row["ran"]) for row in rows]
+class Lease(NamedTuple):
+    """One row that a worker holds. ``ran``: its last heartbeat named the task as running."""
+
+    task_id: int
+    lease: int
+    stage: int
+    ran: bool
 
 
-async def leases_to_rescue(connection: Connection, worker: int, limit: int = 1000) -> list[tuple[int, int, bool]]:
-    """(task, lease, named as running by the last heartbeat); needs a transaction, which holds the rows."""
-    rows = await connection.fetch(_sql.leases_to_rescue, worker, limit)
-    return [(row["task_id"], row["lease"], bool(row["ran"])) for row in rows]
+async def leases_of(connection: Connection, worker: int, limit: int = 1000) -> list[Lease]:
+    return [Lease(*row) for row in await connection.fetch(_sql.leases_of, worker, limit)]
+
+
+async def leases_to_rescue(connection: Connection, worker: int, limit: int = 1000) -> list[Lease]:
+    """Needs a transaction, which holds the rows."""
+    return [Lease(*row) for row in await connection.fetch(_sql.leases_to_rescue, worker, limit)]
 
 
 async def holders_gone(connection: Connection) -> list[int]:

@@ -23,6 +23,16 @@ class Declared:
     policy: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a claim has to heed of a stage."""
+
+    id: int
+    pipeline: str
+    max_running: int | None
+    paused: bool
+
+
 async def register(connection: Connection, pipeline: str, declared: Sequence[Declared]) -> dict[str, int]:
     """Store what the code declares, if it changed; returns the ids by stage name."""
     known = {row["name"]: row for row in await connection.fetch(_sql.registered, pipeline)}
@@ -50,10 +60,9 @@ def _same(row: Any, declared: Declared) -> bool:
     )
 
 
-async def limits(connection: Connection) -> dict[int, tuple[int | None, bool]]:
-    """stage → (fleet-wide limit, paused)."""
-    rows = await connection.fetch(_sql.limits)
-    return {row["id"]: (row["max_running"], row["paused"]) for row in rows}
+async def limits(connection: Connection) -> list[Limits]:
+    """Of every stage there is, whoever serves it."""
+    return [Limits(**dict(row)) for row in await connection.fetch(_sql.limits)]
 
 
 async def listing(connection: Connection) -> list[dict[str, Any]]:

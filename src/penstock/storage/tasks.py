@@ -92,26 +92,28 @@ async def enqueue_many(connection: Connection, batch: Batch, inputs: Sequence[st
 
 
 async def copy_many(connection: Connection, batch: Batch, inputs: Sequence[str]) -> int:
-    """The same by COPY, faster for large batches; needs a job and a transaction."""
-    before: int = await connection.fetchval(_sql.newest_of_job, batch.job_id)
-    records = [(batch.stage, batch.job_id, batch.owner, text, batch.options, batch.trace) for text in inputs]
+    """The same by COPY, faster for large batches; needs a transaction."""
+    ids: list[int] = await connection.fetchval(_sql.draw_ids, len(inputs))
+    records = [
+        (task_id, batch.stage, batch.job_id, batch.owner, text, batch.options, batch.trace)
+        for task_id, text in zip(ids, inputs, strict=True)
+    ]
     await connection.copy_records_to_table(
         "tasks",
         schema_name="penstock",
-        columns=("entry", "job_id", "owner", "input", "options", "trace"),
+        columns=("id", "entry", "job_id", "owner", "input", "options", "trace"),
         records=records,
     )
-    stored: int = await connection.fetchval(
+    await connection.execute(
         _sql.queue_copied,
-        batch.job_id,
-        before,
+        ids,
         batch.lane,
         batch.stage,
         batch.run_at,
         batch.delay_seconds,
         batch.max_attempts,
     )
-    return stored
+    return len(ids)
 
 
 async def wake(connection: Connection, pipeline: str) -> None:

@@ -18,7 +18,7 @@ from penstock.model import MAX_INPUT_BYTES
 from penstock.storage import bench, jobs, lanes
 from penstock.storage.queries import load
 
-_COLUMNS = ("entry", "job_id", "owner", "input", "options", "trace")
+_COLUMNS = ("id", "entry", "job_id", "owner", "input", "options", "trace")
 _COPY_ROWS = 20_000
 GOALS = (Goal(key="ratio", least=0.6, meaning="Storing a batch through the API, against the bare insert of it."),)
 
@@ -111,10 +111,11 @@ async def _bare(site: Site, texts: Sequence[str], calls: int) -> float:
 
 async def _copy(connection: Any, sql: Any, stage: int, job: int, lane: int, texts: Sequence[str]) -> None:
     for first in range(0, len(texts), _COPY_ROWS):
-        before = await connection.fetchval(sql.newest_of_job, job)
-        records = [(stage, job, None, text, None, None) for text in texts[first : first + _COPY_ROWS]]
+        chunk = texts[first : first + _COPY_ROWS]
+        ids = await connection.fetchval(sql.draw_ids, len(chunk))
+        records = [(task_id, stage, job, None, text, None, None) for task_id, text in zip(ids, chunk, strict=True)]
         await connection.copy_records_to_table("tasks", schema_name="penstock", columns=_COLUMNS, records=records)
-        await connection.fetchval(sql.queue_copied, job, before, lane, stage, None, None, 3)
+        await connection.execute(sql.queue_copied, ids, lane, stage, None, None, 3)
 
 
 async def _single(site: Site, count: int) -> dict[str, float]:

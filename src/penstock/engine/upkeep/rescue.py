@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.engine.events import Events
 from penstock.engine.payload import encode
+from penstock.engine.report import tell_released
 from penstock.model import Release
 from penstock.storage import queue, workers
 
@@ -37,32 +38,34 @@ class Rescue:
                 leases = await queue.leases_to_rescue(connection, worker, _BATCH)
                 if not leases:
                     break
+                releases = [_release(one) for one in leases]
                 released = await queue.release(
                     connection,
                     worker,
-                    [_release(task_id, lease, ran) for task_id, lease, ran in leases],
+                    releases,
                     crash_limit=self.crash_limit,
                     rescue_limit=self.rescue_limit,
                 )
             if not released:
                 break
             total += len(released)
+            tell_released(self.events, releases, released)
             self.events.emit("tasks.rescued", worker=worker, count=len(released), tasks=list(released))
         return total
 
 
-def _release(task_id: int, lease: int, ran: bool) -> Release:
+def _release(held: queue.Lease) -> Release:
     """A task that the last heartbeat named as running may have been what killed the worker: that burns an attempt.
     For the others nobody knows, so they only count as rescued."""
-    message = "its worker died while it ran" if ran else "its worker died; whether the task had started is not known"
+    message = "its worker died while it ran" if held.ran else "its worker died; nobody knows whether it had started"
     return Release(
-        task_id=task_id,
-        lease=lease,
-        stage=0,
-        cause="crash" if ran else "rescue",
-        burned=ran,
-        crashed=ran,
-        rescued=not ran,
+        task_id=held.task_id,
+        lease=held.lease,
+        stage=held.stage,
+        cause="crash" if held.ran else "rescue",
+        burned=held.ran,
+        crashed=held.ran,
+        rescued=not held.ran,
         delay_seconds=None,
         error=encode({"class": "crash", "type": "WorkerLost", "message": message}, what="error", limit_bytes=4096),
     )

@@ -261,14 +261,17 @@ begin
             raise exception 'Job % is cancelled; nothing can be added to it.', open_lane.job_id
                 using errcode = 'PK003', hint = 'Submit a new job.';
         end if;
-        -- A further lane of a job starts in the state of its first one.
-        insert into penstock.lanes (pipeline, key, priority, owner, job_id, weight, paused_at, paused_by, pause_reason)
+        -- A further priority of the same key, or lane of the same job, starts in the state of the first one.
+        insert into penstock.lanes (pipeline, key, priority, owner, job_id, weight, max_running,
+                                    paused_at, paused_by, pause_reason)
         select open_lane.pipeline, open_lane.key, open_lane.priority, open_lane.owner, open_lane.job_id,
-               coalesce(first.weight, 1), first.paused_at, first.paused_by, first.pause_reason
+               coalesce(first.weight, 1), first.max_running, first.paused_at, first.paused_by, first.pause_reason
         from (select) one
         left join lateral (
-            select l.weight, l.paused_at, l.paused_by, l.pause_reason from penstock.lanes l
-            where l.job_id = open_lane.job_id order by l.id limit 1) first on true
+            select l.weight, l.max_running, l.paused_at, l.paused_by, l.pause_reason from penstock.lanes l
+            where l.cancelled_at is null
+              and (l.job_id = open_lane.job_id or l.pipeline = open_lane.pipeline and l.key = open_lane.key)
+            order by l.id limit 1) first on true
         on conflict (pipeline, key, priority) where cancelled_at is null do nothing;
     end loop;
 end $$;
@@ -302,7 +305,7 @@ begin
     where s.pipeline = enqueue.pipeline order by s.position limit 1;
     if not found then
         raise exception 'No task or pipeline is called "%".', enqueue.pipeline
-            using errcode = 'PK001', hint = 'Check the name; start its worker once, or call app.register().';
+            using errcode = 'PK001', hint = 'Check the name; open its application or start its worker once.';
     end if;
     if octet_length(enqueue.input::text) > 65536 then
         raise exception 'The input is % bytes of JSON; at most 65536 are kept.', octet_length(enqueue.input::text)
@@ -330,7 +333,9 @@ begin
 
         lane_id := penstock.open_lane(
             enqueue.pipeline,
-            coalesce(enqueue.lane, 'job:' || enqueue.job_id, 'owner:' || enqueue.owner, 'default'),
+            -- A job never shares a lane: its counts are those of its lanes.
+            coalesce(coalesce(enqueue.lane || ' ', '') || 'job:' || enqueue.job_id,
+                     enqueue.lane, 'owner:' || enqueue.owner, 'default'),
             enqueue.priority, enqueue.owner, enqueue.job_id);
         -- Conflicts are looked at again instead of caught: catching would cost a subtransaction per task.
         insert into penstock.tasks (entry, job_id, owner, input, idempotency_key, options, trace, replaces)

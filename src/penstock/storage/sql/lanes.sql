@@ -40,7 +40,7 @@ update penstock.lanes set cancelled_at = now(), cancelled_by = $3, active = true
 where pipeline = $1 and key = $2 and cancelled_at is null returning id
 
 -- name: configure
--- Weight and limit of a lane, whether or not something was enqueued in it yet.
+-- Weight and limit of a lane, all its priorities.
 update penstock.lanes set weight = coalesce($3, weight), max_running = case when $4 then $5 else max_running end
 where pipeline = $1 and key = $2 and cancelled_at is null returning id
 

@@ -59,9 +59,17 @@ where id = any ($1::integer[]) and max_running is not null
 order by id for no key update
 
 -- name: lock_limited_lanes
-select id, max_running from penstock.lanes
-where id = any ($1::bigint[]) and max_running is not null
-order by id for no key update
+-- A lane that people name has a row per priority, and a job may have several; the limit is one for all of them. So all
+-- are locked, in id order, and `leader` says which belong together.
+select l.id, l.max_running, (
+    select min(m.id) from penstock.lanes m
+    where m.pipeline = l.pipeline and (m.job_id = l.job_id or m.job_id is null and l.job_id is null and m.key = l.key)) as leader
+from penstock.lanes l
+where exists (
+    select from penstock.lanes a
+    where a.id = any ($1::bigint[]) and a.pipeline = l.pipeline
+      and (a.job_id = l.job_id or a.job_id is null and l.job_id is null and a.key = l.key))
+order by l.id for no key update of l
 
 -- name: count_leased
 -- How many are leased in these stages, per lane. Runs after the locks, in a statement of its own, so that
@@ -102,7 +110,8 @@ join penstock.outcomes o on o.task_id = e.task_id and o.lease = e.lease
 -- Stores a stage's result and moves the task to the next stage. A task that was asked to stop ends here.
 with asked as (
     select q.task_id, q.lane, q.lease, q.run, q.attempt, q.cancel_at is not null as cancelled,
-           a.stage, a.next_stage, a.result, a.version, s.max_attempts
+           a.stage, a.next_stage, a.result, a.version,
+           coalesce((t.options ->> 'max_attempts')::smallint, s.max_attempts) as max_attempts
     from unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::text[])
         as a (task_id, lease, stage, next_stage, result, version)
     join penstock.queue q on q.task_id = a.task_id
@@ -110,6 +119,7 @@ with asked as (
       and q.worker is not distinct from $7
       and q.stage is not distinct from a.stage
     join penstock.stages s on s.id = a.next_stage
+    join penstock.tasks t on t.id = a.task_id
     for update of q
 ), kept as (
     insert into penstock.checkpoints (task_id, stage, run, version, result)
@@ -133,7 +143,7 @@ with asked as (
     union all
     select lane, next_stage, 0, count(*) from asked where not cancelled group by 1, 2
 )
-select task_id from asked
+select task_id, cancelled from asked
 
 -- name: release
 -- Gives leased rows back: retry, snooze, hand-back, crash and rescue are this one move with other words.
@@ -246,7 +256,7 @@ where l.cancelled_at is not null and l.active and q.worker = any ($1::bigint[])
 
 -- name: leases_of
 -- Everything one worker holds; `ran` says whether its last heartbeat named the task as running.
-select q.task_id, q.lease, q.task_id = any (w.running) as ran
+select q.task_id, q.lease, q.stage, q.task_id = any (w.running) as ran
 from penstock.queue q join penstock.workers w on w.id = q.worker
 where q.worker is not null and q.worker = $1
 limit $2
@@ -254,7 +264,7 @@ limit $2
 -- name: leases_to_rescue
 -- The same, locked, for a worker that is gone. A row that is locked is being settled right now, maybe by a frozen
 -- process: waiting for it would hold up the rescue of everything else.
-select q.task_id, q.lease, q.task_id = any (w.running) as ran
+select q.task_id, q.lease, q.stage, coalesce(q.task_id = any (w.running), false) as ran
 from penstock.queue q left join penstock.workers w on w.id = q.worker
 where q.worker is not null and q.worker = $1
 limit $2

@@ -20,18 +20,19 @@ with placed as (
 )
 select min(id) as first_id, max(id) as last_id, count(*) as stored from placed
 
+-- name: draw_ids
+-- Ids for rows that are about to be copied. Drawn beforehand, so that afterwards nobody has to find out which rows were
+-- ours; xmin would not tell inside a savepoint.
+select array_agg(nextval(pg_get_serial_sequence('penstock.tasks', 'id'))) from generate_series(1, $1)
+
 -- name: queue_copied
--- After a COPY into tasks in this transaction: give each new row its place in the queue.
-with placed as (
-    select id from penstock.tasks
-    where job_id = $1 and id > $2 and xmin = pg_current_xact_id()::xid
-), queued as (
+-- After a COPY into tasks: give each new row its place in the queue.
+with queued as (
     insert into penstock.queue (task_id, lane, stage, run_at, max_attempts)
-    select id, $3, $4, coalesce($5::timestamptz, now() + $6::double precision * interval '1 second', now()), $7 from placed
-), counted as (
-    insert into penstock.counts (lane, stage, state, n) select $3, $4, 0, count(*) from placed having count(*) > 0
+    select id, $2, $3, coalesce($4::timestamptz, now() + $5::double precision * interval '1 second', now()), $6
+    from unnest($1::bigint[]) as copied (id)
 )
-select count(*) from placed
+insert into penstock.counts (lane, stage, state, n) values ($2, $3, 0, cardinality($1::bigint[]))
 
 -- name: wake
 select pg_notify('penstock_wake', $1)
@@ -52,10 +53,6 @@ where s.task_id = $1
 -- name: history
 select at, lease, worker, stage, run, attempt, burned, cause, error::text as error, next_run_at
 from penstock.attempts where task_id = $1 order by at, lease
-
--- name: newest_of_job
--- Where the job's tasks end now; rows copied afterwards have higher ids.
-select coalesce((select id from penstock.tasks where job_id = $1 order by id desc limit 1), 0)
 
 -- name: enqueue_named
 -- The same call with named parameters and plain casts, for drivers that bind by name.

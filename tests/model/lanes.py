@@ -2,7 +2,8 @@
 
 An enqueuer holds a key-share lock on its lane from its look at it until its commit. The cleaner takes the stronger
 lock, skipping lanes that are in use, and looks a second time: what was committed between its first look and the
-lock is seen only then. Workers look at lanes that are on, so a row in a lane that is off would never run.
+lock is seen only then. An enqueuer that finds its lane off leaves a wake; upkeep turns wakes into lanes that are on.
+Workers look at lanes that are on or woken, so a row in any other lane would never run.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +17,7 @@ from tests.model.search import Kind, Move
 class Enqueuer(IntEnum):
     IDLE = 0
     SAW_ON = 1  # and will leave the lane as it is
-    SAW_OFF = 2  # and will switch it on
+    SAW_OFF = 2  # and will leave a wake
 
 
 class Cleaner(IntEnum):
@@ -26,13 +27,24 @@ class Cleaner(IntEnum):
     SAW_EMPTY_AGAIN = 3
 
 
+class Upkeep(NamedTuple):
+    """The statement that takes wakes, with the picture it started with."""
+
+    wakes: int = 0
+    saw_off: bool = False
+
+
 class State(NamedTuple):
+    """``wakes``: rows that say that the lane holds work again."""
+
     on: bool
+    wakes: int
     cancelled: bool
     rows: int
     left: int  # tasks still to be enqueued
     enqueuers: tuple[Enqueuer, ...]
     cleaner: Cleaner
+    upkeep: Upkeep = Upkeep()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,20 +54,21 @@ class Lanes:
     mutant: str | None = None
 
     def first(self) -> State:
-        return State(False, False, 0, self.tasks, (Enqueuer.IDLE,) * self.enqueuers, Cleaner.IDLE)
+        return State(False, 0, False, 0, self.tasks, (Enqueuer.IDLE,) * self.enqueuers, Cleaner.IDLE)
 
     def ended(self, state: State) -> bool:
         return state.rows == 0 and state.left == 0 and not any(state.enqueuers)
 
     def broken(self, state: State) -> str | None:
-        return "a lane that is off holds a row" if state.rows and not state.on else None
+        return "a lane that nobody looks at holds a row" if state.rows and not _looked_at(state) else None
 
     def moves(self, state: State) -> Iterable[Move[State]]:
         for index, enqueuer in enumerate(state.enqueuers):
             if not index or enqueuer != state.enqueuers[index - 1]:
                 yield from self._of_enqueuer(state, index, enqueuer)
         yield from self._of_cleaner(state)
-        if state.rows and state.on:
+        yield from self._of_upkeep(state)
+        if state.rows and (state.on if state.cancelled else _looked_at(state)):
             says = "the sweep ends a row" if state.cancelled else "a worker takes a row and finishes it"
             yield Move(says, Kind.WORK, state._replace(rows=state.rows - 1))
         if not state.cancelled and not self._locked(state):
@@ -75,12 +88,25 @@ class Lanes:
                 after = _with(state, index, saw)._replace(left=state.left - 1)
                 yield Move(f"{name} opens the lane ({saw.name.lower().replace('_', ' ')})", Kind.WORK, after)
             return
-        forgets = self.mutant == "an enqueue switches its lane on"
-        on = state.on or (enqueuer is Enqueuer.SAW_OFF and not forgets)
-        stored = _with(state, index, Enqueuer.IDLE)._replace(rows=state.rows + 1, on=on)
+        wakes = enqueuer is Enqueuer.SAW_OFF and self.mutant != "an enqueue wakes its lane"
+        stored = _with(state, index, Enqueuer.IDLE)._replace(rows=state.rows + 1, wakes=state.wakes + wakes)
         yield Move(f"{name} commits its row", Kind.WORK, stored)
         undone = _with(state, index, Enqueuer.IDLE)._replace(left=state.left + 1)
         yield Move(f"{name} dies, its transaction is undone", Kind.FAULT, undone)
+
+    def _of_upkeep(self, state: State) -> Iterator[Move[State]]:
+        """Sees the wakes and the lane of one moment, takes those wakes at another."""
+        if not state.upkeep.wakes:
+            if state.wakes:
+                saw = Upkeep(state.wakes, not state.on)
+                yield Move(f"upkeep sees {state.wakes} wakes", Kind.WORK, state._replace(upkeep=saw))
+            return
+        if self._locked(state) and state.upkeep.saw_off:
+            return  # it waits for the lock of the lane
+        greedy = self.mutant == "upkeep takes only the wakes it saw"
+        left = 0 if greedy else state.wakes - state.upkeep.wakes
+        on = state.on or (state.upkeep.saw_off and self.mutant != "a wake switches its lane on")
+        yield Move("upkeep takes the wakes", Kind.WORK, state._replace(on=on, wakes=left, upkeep=Upkeep()))
 
     def _of_cleaner(self, state: State) -> Iterator[Move[State]]:
         in_use = any(state.enqueuers) and self.mutant != "an enqueuer locks its lane"
@@ -100,6 +126,10 @@ class Lanes:
                 yield _clean(state._replace(on=False), "the cleaner switches the lane off", Cleaner.IDLE)
         if state.cleaner:
             yield Move("the cleaner dies", Kind.FAULT, state._replace(cleaner=Cleaner.IDLE))
+
+
+def _looked_at(state: State) -> bool:
+    return state.on or state.wakes > 0
 
 
 def _clean(state: State, says: str, step: Cleaner) -> Move[State]:

@@ -52,14 +52,23 @@ FLEET_GUARDS: list[Mutant] = [
         "leases_to_rescue",
         FLEET,
         [
-            ("believes that all ran", "q.task_id = any (w.running) as ran", "true as ran"),
-            ("believes that none ran", "q.task_id = any (w.running) as ran", "false as ran"),
+            ("believes that all ran", "coalesce(q.task_id = any (w.running), false) as ran", "true as ran"),
+            ("believes that none ran", "coalesce(q.task_id = any (w.running), false) as ran", "false as ran"),
         ],
     ),
     *in_query(_QUEUE, "lock_limited_stages", FLEET, [("locks nothing", "for no key update", "")]),
-    *in_query(_QUEUE, "lock_limited_lanes", FLEET, [("locks nothing", "for no key update", "")]),
+    *in_query(_QUEUE, "lock_limited_lanes", FLEET, [("locks nothing", "for no key update of l", "")]),
     *in_query(_QUEUE, "count_leased", FLEET, [("counts what waits", "and worker is not null", "")]),
     *in_query(_LANES, "lock_idle_candidates", FLEET, [("locks nothing", "for update of l skip locked", "")]),
+    *in_query(
+        _LANES, "active", FLEET, [("forgets woken lanes", "or id = any (array(select lane from penstock.wakes))", "")]
+    ),
+    *in_query(
+        _LANES,
+        "activate_woken",
+        FLEET,
+        [("takes the wake and leaves the lane off", "set active = true", "set active = active")],
+    ),
     *in_query(
         _LANES,
         "deactivate",
@@ -89,7 +98,7 @@ FLEET_GUARDS: list[Mutant] = [
         tests=FLEET,
     ),
     Mutant(
-        name="open_lane: leaves the lane off",
+        name="open_lane: does not wake the lane",
         file=_SCHEMA,
         text="insert into penstock.wakes (lane) values (found_id);",
         becomes="null;",
@@ -119,7 +128,7 @@ FLEET_GUARDS: list[Mutant] = [
     Mutant(
         name="Rescue: burns an attempt of everything",
         file="engine/upkeep/rescue.py",
-        text="burned=ran,",
+        text="burned=held.ran,",
         becomes="burned=True,",
         tests=FLEET,
     ),

@@ -55,6 +55,7 @@ class Fleet(Workers):
 
     @rule(lane=st.sampled_from(LANES))
     def clean_up_then_enqueue(self, lane: str) -> None:
+        self.do(lanes.activate_woken(self.connection))
         self.do(lanes.deactivate_idle(self.connection, batch=10, idle_seconds=-1))
         self.promises_hold()
         if self.unfinished() < MOST_TASKS:

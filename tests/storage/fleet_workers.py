@@ -51,7 +51,7 @@ class Workers(RuleBasedStateMachine):
         self.connection = connection
         self.world: World = self.do(self._built())
         self.processes = [self._started() for _ in range(PROCESSES)]
-        self.read: list[tuple[int, list[tuple[int, int, bool]]]] = []  # a rescuer's list, not yet written
+        self.read: list[tuple[int, list[queue.Lease]]] = []  # a rescuer's list, not yet written
         self.newest: dict[int, int] = {}  # task → highest lease number seen
 
     def do(self, work: Any) -> Any:
@@ -229,10 +229,11 @@ class Workers(RuleBasedStateMachine):
         worker, leases = self.read.pop(number % len(self.read))
         self.do(self._write(worker, leases))
 
-    async def _write(self, worker: int, leases: list[tuple[int, int, bool]]) -> None:
-        current = {task for task, lease, _ in leases if await self._leased(task, worker, lease)}
+    async def _write(self, worker: int, leases: list[queue.Lease]) -> None:
+        current = {one.task_id for one in leases if await self._leased(one.task_id, worker, one.lease)}
         orders = [
-            Release(task_id=task, lease=lease, stage=0, cause="rescue", rescued=True) for task, lease, _ in leases
+            Release(task_id=one.task_id, lease=one.lease, stage=one.stage, cause="rescue", rescued=True)
+            for one in leases
         ]
         released = await queue.release(
             self.connection, worker, orders, crash_limit=CRASH_LIMIT, rescue_limit=RESCUE_LIMIT

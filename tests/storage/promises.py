@@ -25,9 +25,10 @@ _PROMISES = {
             using (lane, stage, status)
         where coalesce(counted, 0) <> coalesce(held, 0)
         """,
-    "a lane that holds a row is active": """
+    "a lane that holds a row is active or about to be": """
         select l.id from penstock.lanes l
         where not l.active and exists (select from penstock.queue q where q.lane = l.id)
+          and not exists (select from penstock.wakes w where w.lane = l.id)
           and not exists (select from penstock.wakes w where w.lane = l.id)
         """,
     "every burned attempt has its cause": """

@@ -21,6 +21,7 @@ import pytest
 from penstock.storage import embedded
 from penstock.storage.migrate import migrate
 
+_PREFIX = "penstock-tests-"
 _HOME = "PENSTOCK_TEST_HOME"
 _SERVER = "PENSTOCK_TEST_DATABASE_URL"
 _FOLDER = pytest.StashKey[Path]()
@@ -34,10 +35,19 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput") or os.environ.get(_HOME) or os.environ.get(_SERVER):
         return
     # Not pytest's own temporary folder: as root, the server's user could not pass through that one.
-    folder = Path(tempfile.mkdtemp(prefix="penstock-tests-", dir="/tmp"))
+    _remove_leftovers()
+    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir="/tmp"))
     folder.chmod(0o711)
     config.stash[_FOLDER] = folder
     os.environ[_HOME] = str(folder / "home")
+
+
+def _remove_leftovers() -> None:
+    """Of runs that were killed. A server whose data is gone notices within a minute and ends."""
+    for folder in Path("/tmp").glob(f"{_PREFIX}*-*"):
+        owner = folder.name.removeprefix(_PREFIX).split("-")[0]
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

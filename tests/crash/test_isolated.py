@@ -158,7 +158,7 @@ async def test_every_ending_comes_back_as_itself(children):
 
 async def test_a_result_that_cannot_be_stored_is_a_permanent_error_with_its_reason(children):
     for what, kind, said in (
-        ("object", "NotStorable", "not JSON serializable: object"),
+        ("object", "NotStorable", "object is not JSON serializable"),
         ("nul", "NotStorable", "NUL character"),
         ("nan", "NotStorable", "NaN or infinite"),
         ("surrogate", "NotStorable", "surrogates"),

@@ -52,7 +52,7 @@ async def test_a_runner_whose_supervisor_is_frozen_ends_before_somebody_else_tak
     ended_at: list[float] = []
 
     async def ended() -> bool:
-        if runner.status() != "zombie":
+        if runner.is_running():
             return False
         ended_at.append(time.time())
         return True

@@ -11,7 +11,17 @@ if TYPE_CHECKING:
     from penstock.engine.enqueue import EnqueueOptions
     from penstock.engine.handles import Job, JobCounts, Task
     from penstock.engine.retry import RetryPolicy
-    from penstock.errors import PenstockError, PermanentError, TaskFailed, ThrottledError, TransientError
+    from penstock.engine.worker.inprocess import worker
+    from penstock.errors import (
+        IllegalMove,
+        PenstockError,
+        PermanentError,
+        StaleLease,
+        TaskFailed,
+        ThrottledError,
+        TransientError,
+        WaitTimeout,
+    )
     from penstock.lifecycle import JobState, State
     from penstock.model import Cancel, Done, NotFound, Priority, Skip, Snooze
 
@@ -20,6 +30,7 @@ __all__ = [
     "Context",
     "Done",
     "EnqueueOptions",
+    "IllegalMove",
     "Job",
     "JobCounts",
     "JobState",
@@ -31,11 +42,14 @@ __all__ = [
     "RetryPolicy",
     "Skip",
     "Snooze",
+    "StaleLease",
     "State",
     "Task",
     "TaskFailed",
     "ThrottledError",
     "TransientError",
+    "WaitTimeout",
+    "worker",
 ]
 
 # The public names are imported when they are first used: `penstock --help` needs none of them.
@@ -44,6 +58,7 @@ _HOME = {
     "Context": "penstock.engine.context",
     "Done": "penstock.model",
     "EnqueueOptions": "penstock.engine.enqueue",
+    "IllegalMove": "penstock.errors",
     "Job": "penstock.engine.handles",
     "JobCounts": "penstock.engine.handles",
     "JobState": "penstock.lifecycle",
@@ -55,11 +70,14 @@ _HOME = {
     "RetryPolicy": "penstock.engine.retry",
     "Skip": "penstock.model",
     "Snooze": "penstock.model",
+    "StaleLease": "penstock.errors",
     "State": "penstock.lifecycle",
     "Task": "penstock.engine.handles",
     "TaskFailed": "penstock.errors",
     "ThrottledError": "penstock.errors",
     "TransientError": "penstock.errors",
+    "WaitTimeout": "penstock.errors",
+    "worker": "penstock.engine.worker.inprocess",
 }
 
 

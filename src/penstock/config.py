@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from penstock.errors import InvalidSetting
+from penstock.errors import InvalidSetting, UsageError
 
 PREFIX = "PENSTOCK_"
 
@@ -130,7 +130,7 @@ def load(**overrides: Any) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         if not first["loc"]:
-            raise InvalidSetting("settings", "", str(first["msg"]).removeprefix("Value error, ")) from None
+            raise UsageError(str(first["msg"]).removeprefix("Value error, ") + ".") from None
         name = str(first["loc"][0])
         raise InvalidSetting(f"{PREFIX}{name.upper()}", first.get("input"), first["msg"]) from None
 

@@ -112,6 +112,8 @@ class NotKnown(PenstockError):
 
 
 class IllegalMove(PenstockError):
+    """Nothing was changed: the object is in a state that does not allow the move."""
+
     def __init__(self, *, move: str, subject: str, state: str, allowed_from: Iterable[str]) -> None:
         self.move = move
         self.state = state
@@ -121,6 +123,8 @@ class IllegalMove(PenstockError):
 
 
 class StaleLease(PenstockError):
+    """Somebody else holds the task by now; nothing of this run was stored."""
+
     def __init__(self, *, task_id: int, lease: int) -> None:
         self.task_id = task_id
         self.lease = lease
@@ -131,12 +135,12 @@ class StaleLease(PenstockError):
 
 
 class WaitTimeout(PenstockError):
-    def __init__(self, *, subject: str, seconds: float, state: str) -> None:
+    """The wait is over, the task is not."""
+
+    def __init__(self, *, subject: str, seconds: float, state: str, ask: str) -> None:
         self.seconds = seconds
         self.state = state
-        super().__init__(
-            f"{subject} is still {state} after {seconds:g} s. It goes on; wait again, or ask `penstock tasks why`."
-        )
+        super().__init__(f"{subject} is still {state} after {seconds:g} s. It goes on; wait again, or ask `{ask}`.")
 
 
 class TaskFailed(PenstockError):

@@ -10,6 +10,8 @@ from penstock.errors import InvalidSetting
 from penstock.lifecycle import State
 
 MAX_INPUT_BYTES = 64 * 1024
+LONGEST_SECONDS = 10 * 365 * 86_400.0
+LONGEST_TIMEOUT_SECONDS = 30 * 86_400.0
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 

@@ -84,7 +84,7 @@ def test_options_may_stand_before_and_after_the_command_and_the_later_one_wins(c
     ("error", "code"),
     [
         (errors.TaskFailed(task_id=1, status="ERROR", error=None), 1),
-        (errors.WaitTimeout(subject="task 1", seconds=1, state="PENDING"), 1),
+        (errors.WaitTimeout(subject="task 1", seconds=1, state="PENDING", ask="penstock tasks why 1"), 1),
         (RuntimeError("a bug"), 1),
         (errors.UsageError("no"), 2),
         (errors.InvalidSetting("PENSTOCK_PORT", -1, "too small"), 2),

@@ -4,6 +4,7 @@ import asyncio
 import time
 from datetime import timedelta
 
+import asyncpg
 import pytest
 
 from penstock import (
@@ -510,7 +511,7 @@ async def test_starting_again_from_a_stage_that_does_not_exist_is_refused(app, w
     async with working():
         task = await plain.enqueue()
         await task.result(10)
-        with pytest.raises(NotKnown, match="'tpyo'.*Known: plain"):
+        with pytest.raises(NotKnown, match=r"'tpyo'.*Known: plain"):
             await task.reprocess(from_stage="tpyo")
         assert await task.result(10) == 1
 
@@ -531,3 +532,87 @@ async def test_the_number_of_attempts_of_one_task_holds_for_all_its_stages(app, 
     async with working():
         assert (await (await pipe.options(max_attempts=2).enqueue()).wait(10))[0] is State.ERROR
     assert len(runs) == 2
+
+
+class OwnBaseException(BaseException):
+    pass
+
+
+@pytest.mark.parametrize(
+    "odd", ["snooze inf", "snooze nan", "snooze text", "skip mute", "base exception", "system exit"]
+)
+async def test_nothing_a_handler_does_takes_its_processor_down(app, working, odd):
+    class Mute:
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    @app.task(pool=1, max_attempts=1)
+    async def strange():
+        match odd:
+            case "snooze inf":
+                return Snooze(float("inf"))
+            case "snooze nan":
+                return Snooze(float("nan"))
+            case "snooze text":
+                return Snooze("abc")
+            case "skip mute":
+                return Skip(Mute())
+            case "base exception":
+                raise OwnBaseException("odd")
+            case _:
+                raise SystemExit(3)
+
+    @app.task(pool=1)
+    async def plain() -> int:
+        return 1
+
+    async with working() as inside:
+        tasks = [await strange.enqueue() for _ in range(3)]
+        for task in tasks:
+            assert (await task.wait(10))[0] is State.ERROR
+        assert await (await plain.enqueue()).result(10) == 1
+        assert all(not processor.task.done() for pool in inside.runner._pools.values() for processor in pool.processors)
+
+
+async def test_a_runner_whose_loop_fails_comes_back_under_a_new_id(app, working, heard):
+    @app.task()
+    async def plain() -> int:
+        return 1
+
+    async with working() as inside:
+        await (await plain.enqueue()).result(10)
+        before = inside.runner.worker
+        inside.runner._failure.set_exception(RuntimeError("a bug"))
+        async with asyncio.timeout(10):
+            while inside.runner.worker == before:
+                await asyncio.sleep(0.02)
+        assert await (await plain.enqueue()).result(10) == 1
+    assert heard.named("worker.died")[0]["cause"] == "RuntimeError: a bug"
+
+
+async def test_an_open_transaction_with_a_unique_key_holds_up_only_that_task(app, working, database_url):
+    started, fail = asyncio.Event(), asyncio.Event()
+
+    @app.task(retry=QUICK)
+    async def keyed(n: int):
+        if n == 1:
+            started.set()
+            await fail.wait()
+            raise ConnectionError
+
+    async with working():
+        task = await keyed.options(unique_key="k").enqueue(1)
+        await asyncio.wait_for(started.wait(), 10)
+        other = await asyncpg.connect(database_url)
+        transaction = other.transaction()
+        await transaction.start()
+        await keyed.options(unique_key="k").enqueue_on(other, 2)
+        fail.set()
+        job = await keyed.enqueue_many([{"n": 3}] * 20)
+        assert (await job.wait(5)).done == 20
+        assert await task.state() is State.PROCESSING
+        await transaction.rollback()
+        await other.close()
+        async with asyncio.timeout(10):
+            while await task.state() is State.PROCESSING:
+                await asyncio.sleep(0.05)

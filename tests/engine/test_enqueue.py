@@ -189,7 +189,7 @@ async def test_a_delayed_task_waits_and_a_date_in_the_past_does_not(app, tasks, 
     [
         ({"priority": "urgent"}, "high, normal, low"),
         ({"priority": 101}, "-100"),
-        ({"delay": -1}, "0 or more"),
+        ({"delay": -1}, "0 seconds to 10 years"),
         ({"run_at": datetime(2026, 1, 1)}, "time zone"),  # noqa: DTZ001 - that is the mistake
         ({"delay": 1, "run_at": datetime(2026, 1, 1, tzinfo=UTC)}, "either"),
         ({"max_attempts": 0}, "1 to 1000"),
@@ -286,3 +286,36 @@ async def test_a_task_is_enqueued_from_sql(app, tasks, working, database_url):
     await outside.close()
     async with working():
         assert await app.task_by_id(row["task_id"]).result(10) == 42
+
+
+async def test_unique_keys_of_two_tasks_never_meet(app):
+    @app.task(name="mail")
+    async def mail():
+        return None
+
+    @app.task(name="mail:bulk")
+    async def bulk():
+        return None
+
+    first = await mail.options(unique_key="bulk:7").enqueue()
+    second = await bulk.options(unique_key="7").enqueue()
+    assert second.created
+    assert first.id != second.id
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"delay": math.nan},
+        {"delay": math.inf},
+        {"delay": 1e15},
+        {"timeout": 1e300},
+        {"timeout": math.nan},
+        {"idempotency_key": "\ud800"},
+        {"trace": "a\0b"},
+        {"job": 10**30},
+    ],
+)
+async def test_an_option_out_of_bounds_is_one_sentence(app, tasks, options):
+    with pytest.raises(InvalidSetting):
+        await tasks.add.options(**options).enqueue(1)

@@ -7,7 +7,7 @@ import pytest
 
 from penstock import Context, JobState, State
 from penstock.errors import IllegalMove, JobNotFound
-from penstock.storage import lanes, stages
+from penstock.storage import jobs, lanes, stages
 
 
 @pytest.fixture
@@ -323,3 +323,42 @@ async def test_two_jobs_with_one_lane_name_keep_their_own_counts(app, record):
     assert ((await first.counts()).total, (await second.counts()).total) == (3, 5)
     await first.cancel()
     assert (await second.counts()).pending == 5
+
+
+async def test_many_lanes_that_are_empty_now_do_not_slow_a_claim(app, record, working):
+    await app.open()
+    async with app.connection() as connection:
+        await connection.execute(
+            "insert into penstock.lanes (pipeline, key) select 'note', 'owner:' || n from generate_series(1, 3000) n"
+        )
+    async with working() as inside:
+        await (await record.enqueue("first")).result(10)
+        statements = 0
+        claim = inside.runner._discovery._claimer._take
+
+        async def counted(*arguments):
+            nonlocal statements
+            statements += 1
+            return await claim(*arguments)
+
+        inside.runner._discovery._claimer._take = counted
+        await (await record.options(owner="9").enqueue("second")).result(10)
+    assert statements < 60
+
+
+async def test_retention_leaves_a_job_that_somebody_is_adding_to(app, record, database_url):
+    job = await record.enqueue_many([{"label": "old"}])
+    async with app.connection() as connection:
+        await connection.execute("delete from penstock.queue; delete from penstock.tasks")
+        await connection.execute("update penstock.jobs set created_at = now() - interval '60 days'")
+        adding = await asyncpg.connect(database_url)
+        transaction = adding.transaction()
+        await transaction.start()
+        await record.options(job=job).enqueue_on(adding, "new")
+        assert await jobs.expire(connection, 86_400.0) == 0
+        await transaction.commit()
+        await adding.close()
+        assert await jobs.expire(connection, 86_400.0) == 0
+        assert await connection.fetchval("select count(*) from penstock.lanes") == 1
+        await connection.execute("delete from penstock.queue; delete from penstock.tasks")
+        assert await jobs.expire(connection, 86_400.0) == 1

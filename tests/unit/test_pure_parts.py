@@ -14,7 +14,7 @@ from penstock.engine.control.polling import pause_seconds
 from penstock.engine.payload import clean_text, decode, encode
 from penstock.engine.retry import ErrorClass, RetryPolicy, classify, retry_after_seconds
 from penstock.engine.worker.inbox import Held, Inbox, Refusal
-from penstock.errors import InvalidSetting, NotStorable, PermanentError, ThrottledError, TransientError
+from penstock.errors import InvalidSetting, NotStorable, PermanentError, ThrottledError, TransientError, UsageError
 from penstock.failpoints import FailpointHit, Failpoints
 from penstock.model import Claimed, Priority, priority_number
 
@@ -189,9 +189,11 @@ def test_a_wrong_setting_is_one_sentence_with_the_value(monkeypatch):
 
 
 def test_settings_that_do_not_fit_together_are_refused():
-    with pytest.raises(InvalidSetting, match="at least twice PENSTOCK_HEARTBEAT_SECONDS"):
+    with pytest.raises(
+        UsageError, match="^PENSTOCK_LEASE_SECONDS = 10 has to be at least twice PENSTOCK_HEARTBEAT_SECONDS"
+    ):
         load(heartbeat_seconds=6, lease_seconds=10)
-    with pytest.raises(InvalidSetting, match="PENSTOCK_CLAIM_MIN"):
+    with pytest.raises(UsageError, match="PENSTOCK_CLAIM_MIN"):
         load(claim_min=500, claim_max=100)
 
 

@@ -74,4 +74,4 @@ async def heartbeat() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-app.schedule("* * * * *", heartbeat, name="heartbeat")
+app.schedule("* * * * *", heartbeat, name="heartbeat", options={"unique_key": "heartbeat"})

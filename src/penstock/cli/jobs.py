@@ -73,6 +73,8 @@ def _register_moves(app: typer.Typer) -> None:
         """Run its finished tasks in these states again."""
         count = await (await session.app()).job_by_id(job).reprocess(statuses=_states(statuses), by=actor())
         session.out.show({"job_id": job, "reprocessed": count}, f"{count:,} tasks of job {job} run again.")
+        if not count:
+            session.out.say("None was in one of these states; --statuses takes others, such as cancelled or done.")
 
 
 def _states(text: str) -> list[Any]:

@@ -36,6 +36,7 @@ class Penstock:
     ) -> None:
         self.name = name
         self._given_settings = settings
+        self._settings = settings
         self.events = events or Events()
         self.pipelines: dict[str, PipelineDefinition] = {}
         self.schedules: dict[str, ScheduleDefinition] = {}
@@ -54,13 +55,14 @@ class Penstock:
 
     @property
     def settings(self) -> Settings:
-        if self._given_settings is None:
-            self._given_settings = load()
-        return self._given_settings
+        """As given, or from the environment as it is when the application is first used after a ``close``."""
+        if self._settings is None:
+            self._settings = load()
+        return self._settings
 
     def use(self, settings: Settings, events: Events) -> None:
         """Take another's settings and events; for whoever runs the application before it is opened."""
-        self._given_settings = settings
+        self._given_settings = self._settings = settings
         self.events = events
 
     # ---------------------------------------------------------------- declaring
@@ -113,14 +115,25 @@ class Penstock:
         timezone: str = "UTC",
         missed: Missed = "one",
         arguments: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Enqueue the task at the times of a cron expression, once per time in the whole fleet."""
+        """Enqueue the task at the times of a cron expression, once per time in the whole fleet.
+
+        ``options``: priority, lane, owner, unique_key, max_attempts, timeout. With a unique key, fires do not pile up
+        while nobody serves the task.
+        """
         chosen = name or task.name
         if chosen in self.schedules:
             raise InvalidDefinition(what=f"Schedule {chosen!r}", problem="there is another one of that name")
         values = task.pipeline.first.arguments.check(arguments or {})
         self.schedules[chosen] = ScheduleDefinition(
-            name=chosen, cron=cron, timezone=timezone, pipeline=task.name, input=values, missed=missed
+            name=chosen,
+            cron=cron,
+            timezone=timezone,
+            pipeline=task.name,
+            input=values,
+            options=options or {},
+            missed=missed,
         )
 
     def _new_pipeline(self, name: str) -> PipelineDefinition:
@@ -161,9 +174,9 @@ class Penstock:
                 await asyncio.wait_for(pool.close(), 5)
             pool.terminate()
         await asyncio.to_thread(self._close_side)
+        self._url, self._settings = None, self._given_settings
         server, self._server = self._server, None
         if server is not None:
-            self._url = None
             await asyncio.to_thread(server.release)
 
     async def __aenter__(self) -> "Penstock":

@@ -19,6 +19,7 @@ from penstock.storage.queue import FRONT, Wanted
 
 # Lanes asked in one statement. More per statement starves none, but makes quotas small.
 _WINDOW = 20
+_WIDEST = 500
 _FRONT_EVERY_SECONDS = 1.0
 # A scan from the front may take at most this share of the time between two of them.
 _FRONT_SHARE = 0.05
@@ -111,6 +112,7 @@ class Claimer:
         """One priority, until the room is filled or every lane had its turn."""
         claimed: list[Claimed] = []
         turns = {stage: len(self._rings[stage][priority].lanes) for stage in left if priority in self._rings[stage]}
+        size = _WINDOW
         while True:
             wanted: list[Wanted] = []
             now = self._clock()
@@ -119,11 +121,13 @@ class Claimer:
                 if turn <= 0 or room <= 0:
                     turns.pop(stage)
                     continue
-                window = self._rings[stage][priority].window(min(_WINDOW, turn, room))
+                window = self._rings[stage][priority].window(min(size, turn))
                 turns[stage] = turn - len(window)
                 wanted += self._quotas(stage, window, room, now)
             if wanted:
-                got = await self._take(wanted)
+                got = await self._take(wanted, sum(left[stage] for stage in {w.stage for w in wanted}))
+                # Lanes that were used a moment ago and are empty now: look at more of them at once.
+                size = _WINDOW if got else min(size * 2, _WIDEST)
                 for one in got:
                     left[one.stage] -= 1
                 claimed += got
@@ -151,19 +155,18 @@ class Claimer:
             place = self._places[(stage, lane)] = _Place()
         return place
 
-    async def _take(self, wanted: list[Wanted]) -> list[Claimed]:
+    async def _take(self, wanted: list[Wanted], room: int) -> list[Claimed]:
         started = self._clock()
         async with self._link.guarded() as connection:
             if self._limited_stages or self._limited_lanes:
-                wanted, got = await self._claim_within_limits(connection, wanted)
+                wanted, got = await self._claim_within_limits(connection, wanted, room)
             else:
-                limit = sum(w.quota for w in wanted)
-                got = await queue.claim(connection, wanted, limit, self._worker)
-        self._remember(wanted, got, started, self._clock())
+                got = await queue.claim(connection, wanted, room, self._worker)
+        self._remember(wanted, got, started, self._clock(), cut=len(got) >= room)
         return got
 
     async def _claim_within_limits(
-        self, connection: queue.Connection, wanted: list[Wanted]
+        self, connection: queue.Connection, wanted: list[Wanted], room: int
     ) -> tuple[list[Wanted], list[Claimed]]:
         """Exact fleet-wide limits: claimers of a limited stage or lane take turns, and each counts first.
 
@@ -171,7 +174,7 @@ class Claimer:
         asked_stages = sorted({w.stage for w in wanted} & self._limited_stages)
         asked_lanes = sorted({w.lane for w in wanted} & self._limited_lanes)
         if not asked_stages and not asked_lanes:
-            return wanted, await queue.claim(connection, wanted, sum(w.quota for w in wanted), self._worker)
+            return wanted, await queue.claim(connection, wanted, room, self._worker)
         async with connection.transaction():
             stage_limits = await queue.lock_limited_stages(connection, asked_stages) if asked_stages else {}
             lane_limits = await queue.lock_limited_lanes(connection, asked_lanes) if asked_lanes else {}
@@ -201,7 +204,8 @@ class Claimer:
         pipelines = {self._pipelines[stage] for stage in wanted}
         return sorted(stage for stage, pipeline in self._pipeline_of.items() if pipeline in pipelines)
 
-    def _remember(self, wanted: list[Wanted], got: list[Claimed], started: float, now: float) -> None:
+    def _remember(self, wanted: list[Wanted], got: list[Claimed], started: float, now: float, *, cut: bool) -> None:
+        """``cut``: there was no room for more, so a lane that gave little may not have been looked at."""
         count: dict[tuple[int, int], int] = {}
         last: dict[tuple[int, int], tuple[datetime, int]] = {}
         for one in got:
@@ -213,6 +217,8 @@ class Claimer:
         for w in wanted:
             key = (w.stage, w.lane)
             place = self._place(*key)
+            if cut and count.get(key, 0) < w.quota:
+                continue
             from_front = w.after is FRONT
             if from_front:
                 place.front_due = now + max(_FRONT_EVERY_SECONDS, (now - started) / _FRONT_SHARE)

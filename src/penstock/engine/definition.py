@@ -12,7 +12,7 @@ from penstock.engine.arguments import Arguments
 from penstock.engine.context import Context
 from penstock.engine.retry import RetryPolicy
 from penstock.errors import InvalidDefinition
-from penstock.model import seconds
+from penstock.model import LONGEST_TIMEOUT_SECONDS, seconds
 
 Execution = Literal["async", "thread", "process"]
 
@@ -43,8 +43,10 @@ class StageDefinition:
         ):
             if value is not None and value < 1:
                 raise InvalidDefinition(what=what, problem=f"{label} = {value} has to be at least 1")
-        if self.timeout_seconds is not None and self.timeout_seconds <= 0:
-            raise InvalidDefinition(what=what, problem=f"timeout = {self.timeout_seconds} has to be above 0")
+        if self.timeout_seconds is not None and not 0 < self.timeout_seconds <= LONGEST_TIMEOUT_SECONDS:
+            raise InvalidDefinition(
+                what=what, problem=f"timeout = {self.timeout_seconds} has to be above 0, and 30 days at most"
+            )
 
     def policy(self) -> str:
         """What is kept in the stages table for people to read."""

@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 
 from penstock.engine.definition import PipelineDefinition
-from penstock.engine.payload import encode
+from penstock.engine.payload import clean_text, encode
 from penstock.errors import InvalidArguments, InvalidSetting
-from penstock.model import MAX_INPUT_BYTES, Priority, priority_number, seconds
+from penstock.model import LONGEST_SECONDS, LONGEST_TIMEOUT_SECONDS, MAX_INPUT_BYTES, Priority, priority_number, seconds
 from penstock.storage import jobs, lanes, tasks
 from penstock.storage.tasks import Batch, NewTask
 
@@ -41,18 +41,20 @@ class EnqueueOptions:
     def __post_init__(self) -> None:
         if self.delay is not None and self.run_at is not None:
             raise InvalidSetting("delay", self.delay, "give either delay or run_at, not both")
-        if self.delay is not None and seconds(self.delay) < 0:
-            raise InvalidSetting("delay", self.delay, "it has to be 0 or more; for the past use run_at")
+        if self.delay is not None and not 0 <= seconds(self.delay) <= LONGEST_SECONDS:
+            raise InvalidSetting("delay", self.delay, "use 0 seconds to 10 years; for the past use run_at")
         if self.run_at is not None and self.run_at.tzinfo is None:
             raise InvalidSetting("run_at", self.run_at, "it has no time zone; use an aware datetime")
         if self.max_attempts is not None and not 1 <= self.max_attempts <= 1000:
             raise InvalidSetting("max_attempts", self.max_attempts, "use 1 to 1000")
-        if self.timeout is not None and seconds(self.timeout) <= 0:
-            raise InvalidSetting("timeout", self.timeout, "it has to be above 0")
-        for name in ("idempotency_key", "unique_key", "lane", "owner"):
+        if self.timeout is not None and not 0 < seconds(self.timeout) <= LONGEST_TIMEOUT_SECONDS:
+            raise InvalidSetting("timeout", self.timeout, "it has to be above 0, and 30 days at most")
+        if self.job_id is not None and not 0 < self.job_id < 2**63:
+            raise InvalidSetting("job", self.job_id, "it is the id of a job, a positive number")
+        for name in ("idempotency_key", "unique_key", "lane", "owner", "trace"):
             value = getattr(self, name)
-            if value is not None and (not value or len(value) > 500 or "\0" in value):
-                raise InvalidSetting(name, value[:50], "use 1 to 500 characters without NUL")
+            if value is not None and (not 0 < len(value) <= 500 or clean_text(value) != value):
+                raise InvalidSetting(name, value[:50], "use 1 to 500 characters without NUL and lone surrogates")
 
     def stored(self) -> str | None:
         """The part that travels with the task to its handler."""

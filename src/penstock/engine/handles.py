@@ -116,7 +116,12 @@ class Waiter:
             return await asyncio.wait_for(future, timeout)
         except TimeoutError:
             state = await Task[Any](self._app, task_id).state()
-            raise WaitTimeout(subject=f"Task {task_id}", seconds=timeout or 0.0, state=state.name) from None
+            raise WaitTimeout(
+                subject=f"Task {task_id}",
+                seconds=timeout or 0.0,
+                state=state.name,
+                ask=f"penstock tasks why {task_id}",
+            ) from None
         finally:
             futures = self._waiting.get(task_id, [])
             if future in futures:
@@ -217,7 +222,12 @@ class Job:
                 return now
             if end is not None and time.monotonic() >= end:
                 state = f"running ({now.finished} of {now.total} tasks have ended)"
-                raise WaitTimeout(subject=f"Job {self.id}", seconds=timeout or 0.0, state=state)
+                raise WaitTimeout(
+                    subject=f"Job {self.id}",
+                    seconds=timeout or 0.0,
+                    state=state,
+                    ask=f"penstock jobs show {self.id}",
+                )
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, 0.5)
 
@@ -314,7 +324,7 @@ async def job_state(connection: Any, job_id: int) -> JobState:
     now = await job_counts(connection, job_id)
     if found and all(lane["cancelled_at"] is not None for lane in found):
         return JobState.CANCELLED
-    if now.finished >= now.total and now.total:
+    if now.finished >= now.total:
         return JobState.FAILED if now.error else JobState.DONE
     if any(lane["paused_at"] is not None for lane in found):
         return JobState.PAUSED

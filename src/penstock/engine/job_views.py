@@ -66,6 +66,8 @@ def _view(
 ) -> JobView:
     counts = _counts(moved)
     left = counts.pending + counts.processing
+    state = _state(moved, counts)
+    moving = state in (JobState.QUEUED, JobState.RUNNING)
     return JobView(
         id=row["id"],
         name=row["name"],
@@ -73,10 +75,10 @@ def _view(
         owner=row["owner"],
         metadata=row["metadata"],
         created_at=row["created_at"],
-        state=_state(moved, counts),
+        state=state,
         counts=counts,
         per_second=per_second,
-        eta_seconds=left / per_second if per_second and left else None,
+        eta_seconds=left / per_second if per_second and left and moving else None,
         read_at=now,
     )
 

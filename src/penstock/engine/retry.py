@@ -118,7 +118,7 @@ def classify(error: BaseException, policy: RetryPolicy) -> Verdict:
     if isinstance(error, ThrottledError):
         return Verdict(
             kind=ErrorClass.THROTTLED,
-            retry_after_seconds=min(max(float(error.retry_after), 0.0), _LONGEST_WAIT_SECONDS),
+            retry_after_seconds=_bounded(error.retry_after),
             limiter_key=error.key,
         )
     if isinstance(error, TransientError):
@@ -177,6 +177,15 @@ def describe(error: BaseException, kind: ErrorClass) -> dict[str, Any]:
         "where": f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno} {last.name}" if last else None,
         "traceback": clean_text("".join(traceback.format_exception(error)[-12:]), 8000),
     }
+
+
+def _bounded(wait: float) -> float:
+    """What a handler says about a wait may be any number, or none."""
+    try:
+        seconds = float(wait)
+    except (TypeError, ValueError):
+        return 1.0
+    return min(max(seconds, 0.0), _LONGEST_WAIT_SECONDS) if seconds == seconds else 1.0
 
 
 def _text_of(error: BaseException) -> str:

@@ -13,6 +13,7 @@ from penstock.engine.tracing import tracing_enabled
 from penstock.errors import NotStorable, PayloadTooLarge, PermanentError, StaleLease, ThrottledError
 from penstock.lifecycle import State
 from penstock.model import (
+    LONGEST_SECONDS,
     Advance,
     Cancel,
     Claimed,
@@ -126,12 +127,16 @@ def decide_value(claimed: Claimed, stage: LiveStage, value: Any) -> Settlement:
             case Cancel():
                 return _finish(claimed, State.CANCELLED, reason=value.reason)
             case Snooze():
+                delay = seconds(value.delay)
+                if not 0 <= delay <= LONGEST_SECONDS:
+                    problem = f"the handler asked for Snooze({value.delay!r}); 0 seconds to 10 years are possible"
+                    return decide_error(claimed, stage, PermanentError(problem))
                 return Release(
                     task_id=claimed.task_id,
                     lease=claimed.lease,
                     stage=claimed.stage,
                     cause="snooze",
-                    delay_seconds=seconds(value.delay),
+                    delay_seconds=delay,
                     error=_reason(value.reason),
                 )
     try:

@@ -23,6 +23,8 @@ from penstock.storage.database import LOST, Link, passing
 _BATCH_ROWS = 1000
 _BATCH_BYTES = 8 * 1024 * 1024
 _PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
+_TRIES = 3
+_PARK_SECONDS = 1.0
 
 Kind = TypeVar("Kind", Finish, Advance, Release)
 
@@ -51,6 +53,8 @@ class Settler:
         self._idle = asyncio.Event()
         self._idle.set()
         self.stale = 0
+        # Put aside by the flush under way: not settled yet.
+        self._parked: set[int] = set()
 
     def add(self, settlement: Settlement) -> None:
         self._waiting.append(settlement)
@@ -80,7 +84,8 @@ class Settler:
             await self._kept(self._finish, finished)
             await self._kept(self._advance, [one for one in batch if isinstance(one, Advance)])
             await self._kept(self._release, [one for one in batch if isinstance(one, Release)])
-        self._settled([one.task_id for one in batch])
+        parked, self._parked = self._parked, set()
+        self._settled([one.task_id for one in batch if one.task_id not in parked])
         return len(batch)
 
     async def drained(self) -> None:
@@ -100,33 +105,53 @@ class Settler:
         batch, self._waiting = waiting[:_BATCH_ROWS], waiting[_BATCH_ROWS:]
         return batch
 
-    async def _kept(self, write: Callable[[list[Kind], bool], Coroutine[Any, Any, None]], batch: list[Kind]) -> None:
+    async def _kept(
+        self,
+        write: Callable[[list[Kind], bool], Coroutine[Any, Any, None]],
+        batch: list[Kind],
+        repeated: bool = False,
+    ) -> None:
         """Write a batch, again and again while the fault is one that passes."""
-        repeated = False
         tries = 0
         while batch:
             try:
                 await write(batch, repeated)
                 return
-            except (asyncpg.DataError, asyncpg.UniqueViolationError, asyncpg.ProgramLimitExceededError) as error:
-                # One row the server cannot take must not hold up the others: halve until it stands alone.
-                if len(batch) > 1:
+            except Exception as error:
+                waits = isinstance(error, asyncpg.LockNotAvailableError)
+                if passing(error) and not waits:
+                    self._events.emit("database.lost", link="settle", error=str(error) or type(error).__name__)
+                    repeated = repeated or isinstance(error, LOST)
+                    await self._pause(tries)
+                elif len(batch) > 1:
+                    # One row the server cannot take now must not hold up the others: halve until it stands alone.
                     middle = len(batch) // 2
-                    await self._kept(write, batch[:middle])
+                    await self._kept(write, batch[:middle], repeated)
                     batch = batch[middle:]
                     continue
-                if isinstance(error, asyncpg.UniqueViolationError) and tries < 3:
-                    tries += 1  # another task took the unique key in between: look again
-                    continue
-                await self._finish([_refused(batch[0], error)], False)
-                return
-            except Exception as error:
-                if not passing(error):
-                    raise
-                self._events.emit("database.lost", link="settle", error=str(error) or type(error).__name__)
-                repeated = repeated or isinstance(error, LOST)
-                await asyncio.sleep(_PAUSES_SECONDS[min(tries, len(_PAUSES_SECONDS) - 1)])
+                elif waits:
+                    # A transaction somewhere holds its unique key: come back to it.
+                    self._park(batch[0])
+                    return
+                elif tries >= _TRIES:
+                    await self._refuse(batch[0], error)
+                    return
+                else:
+                    await self._pause(tries)  # another task took the unique key in between, say: look again
                 tries += 1
+
+    async def _refuse(self, settlement: Settlement, error: Exception) -> None:
+        """A settlement that the server will not store ends its task with the reason instead."""
+        if isinstance(settlement, Finish) and settlement.status is State.ERROR and settlement.result is None:
+            raise error  # not even the reason can be stored: the runner fails, and its leases are given back
+        await self._kept(self._finish, [_refused(settlement, error)])
+
+    def _park(self, settlement: Settlement) -> None:
+        self._parked.add(settlement.task_id)
+        asyncio.get_running_loop().call_later(_PARK_SECONDS, self.add, settlement)
+
+    async def _pause(self, tries: int) -> None:
+        await asyncio.sleep(_PAUSES_SECONDS[min(tries, len(_PAUSES_SECONDS) - 1)])
 
     async def _finish(self, batch: list[Finish], repeated: bool) -> None:
         self._failpoints.hit("before_settle", self._link.drop)

@@ -169,7 +169,10 @@ class Link:
     """One connection that comes back. Used by a loop that owns it: not shared, so a lost answer concerns one
     statement only."""
 
-    def __init__(self, settings: Settings, url: str, *, purpose: str) -> None:
+    def __init__(self, settings: Settings, url: str, *, purpose: str, lock_timeout_ms: int | None = None) -> None:
+        """With ``lock_timeout_ms`` a statement gives up waiting for somebody else's transaction; not behind PgBouncer,
+        where a setting would stay with the server connection."""
+        self._lock_timeout_ms = None if settings.statement_cache == 0 else lock_timeout_ms
         self._settings = settings
         self._url = url
         self._purpose = purpose
@@ -177,7 +180,10 @@ class Link:
 
     async def connection(self) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():
-            self._connection = await connect(self._settings, self._url, purpose=self._purpose)
+            opened = await connect(self._settings, self._url, purpose=self._purpose)
+            if self._lock_timeout_ms is not None:
+                await opened.execute("select set_config('lock_timeout', $1, false)", f"{self._lock_timeout_ms}ms")
+            self._connection = opened
         return self._connection
 
     def drop(self) -> None:

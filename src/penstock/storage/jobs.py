@@ -47,9 +47,15 @@ async def database_now(connection: Connection) -> datetime:
     return now
 
 
-async def expire(connection: Connection, keep_seconds: float) -> int:
-    count: int = await connection.fetchval(_sql.expire, keep_seconds)
-    return count
+async def expire(connection: Connection, keep_seconds: float, batch: int = 1000) -> int:
+    """Two statements in one transaction: hold what looks empty, then look again with a newer snapshot."""
+    async with connection.transaction():
+        rows = await connection.fetch(_sql.lock_expired, keep_seconds, batch)
+        if not rows:
+            return 0
+        lanes = [row["lane"] for row in rows]
+        count: int = await connection.fetchval(_sql.expire, list({row["job"] for row in rows}), lanes)
+        return count
 
 
 def _job(row: Any) -> dict[str, Any]:

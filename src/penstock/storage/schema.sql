@@ -9,13 +9,21 @@ CREATE FUNCTION penstock.enqueue(pipeline text, input jsonb DEFAULT '{}'::jsonb,
 declare
     first_stage penstock.stages;
     lane_id bigint;
-    scoped_key text := enqueue.pipeline || ':' || enqueue.unique_key;
+    scoped_key text;
 begin
     select s.* into first_stage from penstock.stages s
     where s.pipeline = enqueue.pipeline order by s.position limit 1;
     if not found then
         raise exception 'No task or pipeline is called "%".', enqueue.pipeline
             using errcode = 'PK001', hint = 'Check the name; open its application or start its worker once.';
+    end if;
+    -- By id: names may contain anything, so a name as prefix could collide with another name and key.
+    scoped_key := first_stage.id || ':' || enqueue.unique_key;
+    if enqueue.options is not null and (jsonb_typeof(enqueue.options) <> 'object'
+            or coalesce(jsonb_typeof(enqueue.options -> 'timeout_seconds'), 'number') <> 'number'
+            or coalesce(jsonb_typeof(enqueue.options -> 'max_attempts'), 'number') <> 'number') then
+        raise exception 'The options % are not an object with numbers for timeout_seconds and max_attempts.',
+            enqueue.options using errcode = 'PK005';
     end if;
     if octet_length(enqueue.input::text) > 65536 then
         raise exception 'The input is % bytes of JSON; at most 65536 are kept.', octet_length(enqueue.input::text)

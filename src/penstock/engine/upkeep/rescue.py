@@ -4,8 +4,11 @@ Two steps: a worker whose lease ended is declared dead, which makes its heartbea
 given back under its own (task, worker, lease), so a zombie that settles in between still wins or loses cleanly.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+
+import asyncpg
 
 from penstock.engine.events import Events
 from penstock.engine.payload import encode
@@ -36,22 +39,28 @@ class Rescue:
         while True:
             async with connection.transaction():
                 leases = await queue.leases_to_rescue(connection, worker, _BATCH)
-                if not leases:
-                    break
                 releases = [_release(one) for one in leases]
-                released = await queue.release(
-                    connection,
-                    worker,
-                    releases,
-                    crash_limit=self.crash_limit,
-                    rescue_limit=self.rescue_limit,
-                )
+                try:
+                    released = await self._give_back(connection, worker, releases)
+                except asyncpg.LockNotAvailableError:
+                    # Somebody's open transaction holds the unique key of one of them: take the others.
+                    released = {}
+                    for one in releases:
+                        with suppress(asyncpg.LockNotAvailableError):
+                            released |= await self._give_back(connection, worker, [one])
             if not released:
-                break
+                return total
             total += len(released)
             tell_released(self.events, releases, released)
             self.events.emit("tasks.rescued", worker=worker, count=len(released), tasks=list(released))
-        return total
+
+    async def _give_back(self, connection: Any, worker: int, releases: list[Release]) -> dict[int, int]:
+        if not releases:
+            return {}
+        async with connection.transaction():
+            return await queue.release(
+                connection, worker, releases, crash_limit=self.crash_limit, rescue_limit=self.rescue_limit
+            )
 
 
 def _release(held: queue.Lease) -> Release:

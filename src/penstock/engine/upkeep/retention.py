@@ -6,7 +6,7 @@ from typing import Any
 from penstock.storage import counts, jobs, outcomes, workers
 
 _BATCH = 1000
-_BATCHES_PER_RUN = 30
+_BATCHES_PER_RUN = 300
 _WORKER_ROWS_KEPT_SECONDS = 86_400.0
 
 

@@ -24,6 +24,7 @@ from penstock.model import Advance, Claimed, Finish, Release
 from penstock.storage import database, queue
 
 _CONNECTIONS = 20
+_OWN_CONNECTIONS = 4
 
 
 class Facilities:
@@ -50,11 +51,14 @@ class Facilities:
         self._threads: ThreadPoolExecutor | None = None
         self._limiters: Limiters | None = None
         self._pool: asyncpg.Pool | None = None
+        self._own: asyncpg.Pool | None = None
         self.reported: dict[int, dict[str, Any]] = {}
 
     async def open(self) -> None:
         self._pool = await database.pool(self._settings, self._url, purpose="handlers", size=_CONNECTIONS)
-        self._limiters = Limiters(self._pool, self._events)
+        # Not the handlers' pool: one that holds all its connections in transactions may still ask for a permit.
+        self._own = await database.pool(self._settings, self._url, purpose="runner", size=_OWN_CONNECTIONS)
+        self._limiters = Limiters(self._own, self._events)
         threads = sum(stage.pool for stage in self._stages.values() if stage.definition.execution == "thread")
         self._threads = ThreadPoolExecutor(max_workers=max(threads, 1), thread_name_prefix="penstock-handler")
         for stage in self._stages.values():
@@ -68,15 +72,17 @@ class Facilities:
         self._children.close()
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
-        if self._pool is not None:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._pool.close(), 2.0)
-            self._pool.terminate()
+        for pool in (self._pool, self._own):
+            if pool is not None:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(pool.close(), 2.0)
+                pool.terminate()
 
     @property
     def pool(self) -> asyncpg.Pool:
-        assert self._pool is not None
-        return self._pool
+        """For the engine's own questions."""
+        assert self._own is not None
+        return self._own
 
     def limiter(self, key: str) -> Limiter:
         assert self._limiters is not None
@@ -91,7 +97,8 @@ class Facilities:
         result that cannot be stored."""
         claimed = context._claimed
         stage = self._stages[claimed.stage]
-        async with self.pool.acquire() as connection, connection.transaction():
+        assert self._pool is not None
+        async with self._pool.acquire() as connection, connection.transaction():
             transaction = Transaction(connection)
             yield transaction
             encode(transaction.result, what="result", limit_bytes=stage.max_result_bytes)

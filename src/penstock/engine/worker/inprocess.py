@@ -45,6 +45,7 @@ class InProcessWorker:
         self._changes = Changes(app.connection)
         self._telling: asyncio.Task[None] | None = None
         self._restarting: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         await self._app.open()
@@ -54,7 +55,7 @@ class InProcessWorker:
         if self._with_upkeep:
             settings, events = self._app.settings, self._app.events
             upkeep = Upkeep(
-                link=Link(settings, await self._app.database_url(), purpose="upkeep"),
+                link=Link(settings, await self._app.database_url(), purpose="upkeep", lock_timeout_ms=500),
                 duties=all_duties(settings, events, self._failpoints),
                 worker=None,
                 events=events,
@@ -64,7 +65,7 @@ class InProcessWorker:
 
     async def stop(self, grace_seconds: float | None = None) -> None:
         """Finish or hand back within the grace, then say goodbye."""
-        for side in (self._restarting, self._upkeep, self._telling):
+        for side in (self._watching, self._restarting, self._upkeep, self._telling):
             if side is not None:
                 side.cancel()
                 await asyncio.gather(side, return_exceptions=True)
@@ -122,6 +123,15 @@ class InProcessWorker:
         await runner.start()
         self._beating.start()
         self.runner = runner
+        self._watching = asyncio.create_task(self._watch(runner))
+
+    async def _watch(self, runner: Runner) -> None:
+        """A loop of the runner that fails is a bug; its leases must not stay alive with nobody to serve them."""
+        try:
+            await runner.failed()
+        except Exception as error:
+            self._app.events.emit("worker.died", worker=runner.worker, cause=f"{type(error).__name__}: {error}")
+            self._lapsed()
 
     def _lapsed(self) -> None:
         """The leases are gone or about to end: drop everything and come back as somebody new."""
@@ -131,6 +141,8 @@ class InProcessWorker:
     async def _restart(self) -> None:
         assert self.runner is not None
         self._app.events.emit("worker.fenced", worker=self.runner.worker)
+        if self._watching is not None:
+            self._watching.cancel()
         await self.runner.abandon()
         await self._end_heart()
         self._drop_slots()

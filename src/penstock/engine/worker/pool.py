@@ -14,7 +14,7 @@ from penstock.engine.context import Context, Surroundings
 from penstock.engine.payload import decode
 from penstock.engine.run import DeadlinePassed, HandBack, LiveStage, StopAsked, decide_error, run
 from penstock.engine.worker.slots import Slots
-from penstock.errors import TransientError
+from penstock.errors import PermanentError, TransientError
 from penstock.model import Claimed, Release, Settlement
 
 # After this long without a pause a processor lets the loop do its other work.
@@ -153,26 +153,34 @@ class Pool:
 
     async def _run(self, processor: Processor, claimed: Claimed) -> int:
         """Run one task and report its end; returns when that was."""
-        stage = self.stage
         started = time.monotonic_ns()
-        deadline = started + (self._timeout_ns if claimed.options is None else _timeout_ns(claimed, stage))
-        context = Context(claimed, self._surroundings) if self._needs_context else None
-        processor.context = context
         processor.started = started
-        processor.deadline = deadline
+        processor.deadline = started + self._timeout_ns
         processor.claimed = claimed
-        self._slots.start(processor.slot, claimed.task_id, claimed.lease, started, deadline)
         try:
-            settlement = await run(claimed, stage, context)
-            if processor.interruption is not None:
-                settlement = self._after_interruption(processor, claimed, settlement)
+            settlement = await self._handle(processor, claimed, started)
         except asyncio.CancelledError:
             settlement = self._cancelled(processor, claimed)
+        except GeneratorExit:  # the loop closes its coroutines; there is nobody left to settle for
+            raise
+        except BaseException as error:
+            # Whatever a handler or its options bring up ends its own task, never the processor.
+            settlement = _broken(claimed, self.stage, error)
         self._slots.clear(processor.slot)
-        processor.claimed = processor.interruption = None
+        processor.claimed = processor.context = processor.interruption = None
         ended = time.monotonic_ns()
         self._ended(claimed, settlement, (ended - started) / 1e9)
         return ended
+
+    async def _handle(self, processor: Processor, claimed: Claimed, started: int) -> Settlement | None:
+        if claimed.options is not None:
+            processor.deadline = started + _timeout_ns(claimed, self.stage)
+        context = processor.context = Context(claimed, self._surroundings) if self._needs_context else None
+        self._slots.start(processor.slot, claimed.task_id, claimed.lease, started, processor.deadline)
+        settlement = await run(claimed, self.stage, context)
+        if processor.interruption is not None:
+            return self._after_interruption(processor, claimed, settlement)
+        return settlement
 
     def _cancelled(self, processor: Processor, claimed: Claimed) -> Settlement:
         """The handler was interrupted where it waited; what that means depends on who asked for it."""
@@ -195,6 +203,14 @@ class Pool:
             return settlement
         assert processor.interruption is not None
         return decide_error(claimed, self.stage, processor.interruption)
+
+
+def _broken(claimed: Claimed, stage: LiveStage, error: BaseException) -> Settlement:
+    try:
+        return decide_error(claimed, stage, error)
+    except Exception as problem:
+        text = f"the error could not be described: {type(error).__name__}, then {type(problem).__name__}"
+        return decide_error(claimed, stage, PermanentError(text))
 
 
 def _timeout_ns(claimed: Claimed, stage: LiveStage) -> int:

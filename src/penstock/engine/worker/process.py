@@ -134,7 +134,10 @@ async def _serve(orders: Orders) -> None:
     await asyncio.wait({reporting, obeying, failing, telling}, return_when=asyncio.FIRST_COMPLETED)
     for side in (reporting, failing, telling):
         if side.done() and (error := side.exception()) is not None:
-            raise error
+            # A bug in the runner itself. Unwinding would wait for handlers; the supervisor gives back what is held.
+            traceback.print_exception(error)
+            sys.stderr.flush()
+            os._exit(LAPSED_EXIT)
     await runner.stop(obeying.result())
     reporting.cancel()
     failing.cancel()
@@ -153,7 +156,9 @@ def run(orders: Orders) -> NoReturn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         uvloop.run(_serve(orders))
-    except PenstockError as error:
+    except Exception as error:
+        if not (isinstance(error, PenstockError) or passing(error)):
+            raise
         sys.stderr.write(f"penstock runner: {error}\n")
         sys.stderr.flush()
         os._exit(LAPSED_EXIT if passing(error) else SETUP_EXIT)

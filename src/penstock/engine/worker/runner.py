@@ -62,7 +62,7 @@ class Runner:
         )
         self._lapsed = lapsed
         self._claim_link = Link(settings, url, purpose="claim")
-        self._settle_link = Link(settings, url, purpose="settle")
+        self._settle_link = Link(settings, url, purpose="settle", lock_timeout_ms=500)
         self._settler = Settler(
             link=self._settle_link,
             worker=worker,

@@ -58,7 +58,7 @@ class Supervisor:
         )
         self._watch_link = Link(settings, blueprint.url, purpose="supervisor")
         self._upkeep = Upkeep(
-            link=Link(settings, blueprint.url, purpose="upkeep"),
+            link=Link(settings, blueprint.url, purpose="upkeep", lock_timeout_ms=500),
             duties=duties,
             worker=None,
             events=events,
@@ -224,10 +224,10 @@ class Supervisor:
     def _mourn(self, runner: RunnerProcess) -> None:
         """Note a death. One before it was ready delays the next start: it would only happen again. One that worked is
         replaced at once; what poison may do is bounded by its crashes."""
-        cause = runner.killed_for or runner.how_it_ended()
-        self._events.emit("worker.died", worker=runner.worker, pid=runner.pid, cause=cause)
         if runner.exit_code == SETUP_EXIT and not runner.ready.is_set():
             raise UsageError("The runner could not start; its own message is above.")
+        cause = runner.killed_for or runner.how_it_ended()
+        self._events.emit("worker.died", worker=runner.worker, pid=runner.pid, cause=cause)
         self.runners.remove(runner)
         self._dead.append(runner)
         self._false_starts = 0 if runner.ready.is_set() else self._false_starts + 1

@@ -25,12 +25,24 @@ order by finished_at, task_id limit $4
 -- name: now
 select now()
 
+-- name: lock_expired
+-- Jobs that look empty, with their lanes locked: whoever enqueues into a job holds its lane until the commit, and such a
+-- lane is skipped.
+select l.id as lane, l.job_id as job
+from penstock.jobs j join penstock.lanes l on l.job_id = j.id
+where j.created_at < now() - $1 * interval '1 second'
+  and not exists (select from penstock.tasks t where t.job_id = j.id)
+order by l.id limit $2
+for update of l skip locked
+
 -- name: expire
--- Jobs whose tasks are all gone by retention.
+-- In a statement of its own, whose snapshot is newer than the locks: only jobs that are still empty, and all of whose
+-- lanes are held.
 with gone as (
     delete from penstock.jobs j
-    where j.created_at < now() - $1 * interval '1 second'
+    where j.id = any ($1::bigint[])
       and not exists (select from penstock.tasks t where t.job_id = j.id)
+      and not exists (select from penstock.lanes l where l.job_id = j.id and l.id <> all ($2::bigint[]))
     returning id
 ), lanes as (
     delete from penstock.lanes where job_id = any (array(select id from gone)) returning id

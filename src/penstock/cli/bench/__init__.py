@@ -53,8 +53,9 @@ def register(app: typer.Typer) -> None:
         from dataclasses import replace
 
         from penstock.cli.bench import storm as bench
+        from penstock.cli.bench.storm_options import LONG, QUICK
 
-        options = replace(bench.QUICK if quick else bench.LONG, seed=seed, keep=keep, tell=session.out.say)
+        options = replace(QUICK if quick else LONG, seed=seed, keep=keep, tell=session.out.say)
         figures = await bench.storm(options)
         session.out.show(figures, lambda: "\n".join(f"{name}: {value}" for name, value in figures.items()))
         return FAILED if figures["lost"] or figures["settled_twice"] else OK

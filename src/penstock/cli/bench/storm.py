@@ -14,13 +14,14 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import psutil
 
+from penstock.cli.bench.storm_options import StormOptions
 from penstock.config import load
 from penstock.errors import DatabaseError
 from penstock.storage import embedded, workers
@@ -43,25 +44,6 @@ _LEFT_SERVING = 2
 _LATEST_SECONDS = 20.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StormOptions:
-    """``seconds`` bounds the whole run, set-up and drain included; ``chaos`` adds faults of the database and
-    failpoints inside the workers."""
-
-    tasks: int = 5000
-    kills: int = 40
-    zombies: int = 10
-    seconds: float = 60.0
-    seed: int | None = None
-    trees: int = 5
-    runners: int = 2
-    chaos: bool = False
-    keep: bool = False
-    tell: Callable[[str], None] = field(default=lambda line: None)
-
-
-QUICK = StormOptions(seconds=58.0)
-LONG = StormOptions(tasks=60_000, kills=300, zombies=60, seconds=600.0, chaos=True)
 _FAILPOINTS = (
     "after_claim_commit:kill:0.002,before_settle:drop_connection:0.01",
     "after_settle_commit:drop_connection:0.01,before_claim:kill:0.0005",

@@ -190,7 +190,7 @@ def test_a_wrong_setting_is_one_sentence_with_the_value(monkeypatch):
 
 def test_settings_that_do_not_fit_together_are_refused():
     with pytest.raises(
-        UsageError, match="^PENSTOCK_LEASE_SECONDS = 10 has to be at least twice PENSTOCK_HEARTBEAT_SECONDS"
+        UsageError, match=r"^PENSTOCK_LEASE_SECONDS = 10 has to be at least twice PENSTOCK_HEARTBEAT_SECONDS"
     ):
         load(heartbeat_seconds=6, lease_seconds=10)
     with pytest.raises(UsageError, match="PENSTOCK_CLAIM_MIN"):

@@ -234,20 +234,24 @@ class _Storm:
             # One at a time: those who wait would otherwise load the machine that they wait for.
             async with self._choosing:
                 serving = await self._serving()
-                if (tree := self._able(fault, serving)) is not None:
+                spared = _LEFT_SERVING if deadline - time.monotonic() > _LATEST_SECONDS / 2 else 0
+                if (tree := self._able(fault, serving, spared)) is not None:
                     self._hit.add(tree)
                     return tree
         return None
 
-    def _able(self, fault: Fault, serving: Counter[int]) -> WorkerTree | None:
+    def _able(self, fault: Fault, serving: Counter[int], spared: int) -> WorkerTree | None:
+        """``spared``: so many runners have to be left."""
         turned = self._trees[fault.victim :] + self._trees[: fault.victim]
         able = [tree for tree in turned if tree.pid in serving and tree not in self._hit]
         if fault.kind in FREEZES:
             # As many zombies as possible: a tree whose runners all serve.
             able = [tree for tree in able if serving[tree.pid] == self._options.runners]
             return able[0] if able else None
-        taken = 1 if fault.kind is Kind.KILL_RUNNER else self._options.runners
-        return able[0] if able and sum(serving[tree.pid] for tree in able) - taken >= _LEFT_SERVING else None
+        if not able:
+            return None
+        taken = 1 if fault.kind is Kind.KILL_RUNNER else serving[able[0].pid]
+        return able[0] if sum(serving[tree.pid] for tree in able) - taken >= spared else None
 
     async def _serving(self) -> Counter[int]:
         """How many runners take tasks now, by the pid of their supervisor."""

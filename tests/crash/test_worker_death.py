@@ -118,6 +118,7 @@ async def test_runners_do_not_outlive_their_supervisor(
     task = await patient.enqueue(str(tmp_path / "gate"))
     await started(ledger, task.id)
     (runner,) = first.runners()
+    assert not [file for file in runner.open_files() if "penstock-slots" in file.path and Path(file.path).exists()]
     first.kill_supervisor()
 
     async def gone() -> bool:

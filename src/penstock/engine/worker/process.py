@@ -94,12 +94,15 @@ async def _serve(orders: Orders) -> None:
     labels = {stage.id: stage.label for stage in stages}
     counter.know(labels)
     changes.know(labels)
+    slots = Slots(Path(orders.slots), orders.slot_count)
+    # Both sides have it mapped: without a name it cannot be left behind, whoever is killed.
+    slots.path.unlink(missing_ok=True)
     runner = Runner(
         settings=settings,
         url=orders.url,
         worker=orders.worker,
         stages=stages,
-        slots=Slots(Path(orders.slots), orders.slot_count),
+        slots=slots,
         events=events,
         failpoints=Failpoints.from_environment(),
         app_reference=orders.app,

@@ -64,8 +64,8 @@ class Pool:
         slots: Slots,
         surroundings: Surroundings,
         next_for: Callable[["Pool", Processor], Claimed | None],
-        safe: Callable[[], bool],
         ended: Callable[[Claimed, Settlement | None, float], None],
+        safe: Callable[[], bool] = lambda: True,
     ) -> None:
         self.stage = stage
         self._slots = slots

@@ -16,9 +16,9 @@ from penstock.cli.bench.ground import Ground, Site, opened
 from penstock.cli.session import Session
 from penstock.engine.background import Enqueueable
 from penstock.engine.fleet import Fleet
+from penstock.engine.handles import Job
 from penstock.storage import bench, lanes
 
-_LANE = "bench"
 # Words by which the server's list of statements shows the two.
 _CLAIM, _SETTLE = "for update skip locked) q", "insert into penstock.outcomes"
 GOALS = (
@@ -57,10 +57,9 @@ async def measure(ground: Ground, sizes: Sizes) -> dict[str, Any]:
         counted = await bench.watch_statements(site.connection)
         where = await machine(site.connection)
         async with site.fleet("noop") as fleet:
-            await _fill(site, site.tasks.bare, 1000)
-            await _raw(site, 1, 1000)  # plans, caches and files of the server are warm for everybody
-            rounds = Rounds(sizes.rounds, ground.until(sizes.seconds))
-            found = [await _round(site, fleet, sizes, number, counted) for number in rounds]
+            drains = _Drains(site, fleet, sizes, counted=counted)
+            await drains.raw(1, 1000)  # plans, caches and files of the server are warm for everybody
+            found = [await drains.round(number) for number in Rounds(sizes.rounds, ground.until(sizes.seconds))]
     return _figures(found, sizes) | {"batch": _batch(site), "machine": where}
 
 
@@ -72,36 +71,63 @@ class _Round:
     statements: list[bench.Statement]
 
 
-async def _round(site: Site, fleet: Fleet, sizes: Sizes, number: int, counted: bool) -> _Round:
-    await _fill(site, site.tasks.bare, sizes.tasks)
-    raw1 = await _raw(site, 1, sizes.tasks)
-    await drain.pause(site, "noop")
-    await _fill(site, site.tasks.noop, sizes.tasks)
-    if counted:
-        await bench.forget_statements(site.connection)
-    runner = await drain.by_runner(site, fleet, "noop", sizes.tasks)
-    statements = await bench.statements(site.connection) if counted else []
-    await _fill(site, site.tasks.bare, sizes.tasks)
-    raw2 = await _raw(site, 2, sizes.tasks)
-    site.ground.tell(
-        f"round {number} of {sizes.rounds}: runner {runner.per_second:,.0f}/s,"
-        f" bare {raw1.per_second:,.0f}/s on one connection, {raw2.per_second:,.0f}/s on two"
-    )
-    return _Round(raw1=raw1, raw2=raw2, runner=runner, statements=statements)
+class _Backlog:
+    """Tasks of one kind, all in one job, so that every round works on the same lane."""
+
+    def __init__(self, site: Site, task: Enqueueable[Any, Any]) -> None:
+        self._site = site
+        self._task = task
+        self._job: Job | None = None
+
+    async def fill(self, count: int) -> None:
+        """Through the public API, and then vacuumed: every measurement starts from the same state."""
+        rows = (sample(number) for number in range(count))
+        self._job = await self._task.options(job=self._job).enqueue_many(rows)
+        await bench.settle_down(self._site.connection)
+
+    async def lane(self) -> int:
+        assert self._job is not None
+        found: int = (await lanes.of_job(self._site.connection, self._job.id))[0]["id"]
+        return found
 
 
-async def _fill(site: Site, task: Enqueueable[Any, Any], count: int) -> None:
-    """Through the public API, into one lane, and then vacuumed: every measurement starts from the same state."""
-    await task.options(lane=_LANE).enqueue_many(sample(number) for number in range(count))
-    await bench.settle_down(site.connection)
+class _Drains:
+    """One database with the two backlogs, and the runner that works on one of them."""
 
+    def __init__(self, site: Site, fleet: Fleet, sizes: Sizes, *, counted: bool) -> None:
+        self._site = site
+        self._fleet = fleet
+        self._sizes = sizes
+        self._counted = counted
+        self._noop = _Backlog(site, site.tasks.noop)
+        self._bare = _Backlog(site, site.tasks.bare)
 
-async def _raw(site: Site, connections: int, count: int) -> Drained:
-    lane = await lanes.open_lane(site.connection, pipeline="bare", key=_LANE, priority=0, owner=None, job_id=None)
-    drained = await bare.drain(site, "bare", lane, connections=connections, batch=_batch(site))
-    if drained.count != count:
-        raise AssertionError(f"the bare statements settled {drained.count:,} of {count:,} tasks")
-    return drained
+    async def round(self, number: int) -> _Round:
+        raw1 = await self.raw(1, self._sizes.tasks)
+        runner, statements = await self._runner()
+        raw2 = await self.raw(2, self._sizes.tasks)
+        self._site.ground.tell(
+            f"round {number} of {self._sizes.rounds}: runner {runner.per_second:,.0f}/s,"
+            f" bare {raw1.per_second:,.0f}/s on one connection, {raw2.per_second:,.0f}/s on two"
+        )
+        return _Round(raw1=raw1, raw2=raw2, runner=runner, statements=statements)
+
+    async def _runner(self) -> tuple[Drained, list[bench.Statement]]:
+        connection = self._site.connection
+        await drain.pause(self._site, "noop")
+        await self._noop.fill(self._sizes.tasks)
+        if self._counted:
+            await bench.forget_statements(connection)
+        drained = await drain.by_runner(self._site, self._fleet, "noop", self._sizes.tasks)
+        return drained, await bench.statements(connection) if self._counted else []
+
+    async def raw(self, connections: int, count: int) -> Drained:
+        await self._bare.fill(count)
+        lane = await self._bare.lane()
+        drained = await bare.drain(self._site, "bare", lane, connections=connections, batch=_batch(self._site))
+        if drained.count != count:
+            raise AssertionError(f"the bare statements settled {drained.count:,} of {count:,} tasks")
+        return drained
 
 
 def _batch(site: Site) -> int:

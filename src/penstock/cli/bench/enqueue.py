@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.cli.bench.bench_app import sample
-from penstock.cli.bench.figures import Goal, Rounds, machine, median, percentile, tell
+from penstock.cli.bench.figures import Goal, Rounds, machine, median, percentile, ratio, tell
 from penstock.cli.bench.ground import Ground, Site, opened
 from penstock.cli.session import Session
 from penstock.engine.enqueue import COPY_FROM
@@ -29,7 +29,7 @@ class Sizes:
 
     batches: tuple[int, ...] = (1_000, 20_000, 100_000)
     least_rows: int = 100_000
-    rounds: int = 5
+    rounds: int = 7
     single: int = 3_000
     seconds: float | None = None
 
@@ -140,7 +140,7 @@ def _batch(size: int, pairs: list[tuple[float, float]]) -> dict[str, Any]:
         "rows_per_call": size,
         "tasks_per_second": round(through_api),
         "raw_tasks_per_second": round(raw),
-        "ratio": round(through_api / raw, 3),
+        "ratio": ratio(pairs),
     }
 
 

@@ -51,6 +51,11 @@ def median(values: Iterable[float]) -> float:
     return statistics.median(list(values))
 
 
+def ratio(pairs: Iterable[tuple[float, float]]) -> float:
+    """The median of what each round found: both halves of a round met the same machine, those of two rounds did not."""
+    return round(median(one / other for one, other in pairs), 3)
+
+
 def percentile(values: Sequence[float], share: float) -> float:
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, round(share * (len(ordered) - 1)))]

@@ -14,7 +14,7 @@ import orjson
 
 from penstock.cli.bench import drain
 from penstock.cli.bench.bench_app import sample
-from penstock.cli.bench.figures import Goal, Rounds, machine, median, tell
+from penstock.cli.bench.figures import Goal, Rounds, machine, median, ratio, tell
 from penstock.cli.bench.ground import Ground, Site, connected, opened
 from penstock.cli.session import Session
 from penstock.engine.fleet import Fleet
@@ -33,7 +33,7 @@ class Sizes:
     """``tasks`` are drained per measurement; ``drained_before`` rows are dead when the held snapshot is measured."""
 
     tasks: int = 50_000
-    rounds: int = 5
+    rounds: int = 7
     short_backlog: int = 50_000
     long_backlog: int = 5_000_000
     lanes: int = 1_000
@@ -197,6 +197,6 @@ def _comparison(what: str, against: str, found: list[tuple[float, float]]) -> di
         "what": f"{what} against {against}",
         "tasks_per_second": round(one),
         "against": round(other),
-        "ratio": round(one / other, 3),
+        "ratio": ratio(found),
         "rounds": [[round(first), round(second)] for first, second in found],
     }

@@ -87,7 +87,7 @@ async def measure(ground: Ground, sizes: Sizes) -> dict[str, Any]:
 class _Side:
     """One half of a comparison: a database with waiting tasks, and its runner."""
 
-    def __init__(self, site: Site, fleet: Fleet, lanes: list[int], stage: int) -> None:
+    def __init__(self, site: Site, fleet: Fleet, lanes: int, stage: int) -> None:
         self.site = site
         self._fleet = fleet
         self._lanes = lanes
@@ -101,9 +101,11 @@ class _Side:
     async def fill(self, wanted: int, until: float | None = None) -> None:
         """Up to so many waiting, vacuumed and analyzed: the fill itself must not be what is measured."""
         missing = wanted - await self.waiting()
+        # Every time, as an enqueue does: upkeep may have put empty lanes to rest.
+        lanes = await bench.open_lanes(self.site.connection, "noop", self._lanes)
         while missing > 0 and (until is None or time.monotonic() < until):
             count = min(_FILL_ROWS, missing)
-            await bench.fill(self.site.connection, self._stage, self._text, count, self._lanes)
+            await bench.fill(self.site.connection, self._stage, self._text, count, lanes)
             self._filled, missing = self._filled + count, missing - count
         await bench.settle_down(self.site.connection)
 
@@ -124,8 +126,7 @@ async def _sides(ground: Ground, *lanes: int) -> AsyncIterator[list[_Side]]:
             site = await stack.enter_async_context(ground.site())
             await drain.pause(site, "noop")
             fleet = await stack.enter_async_context(site.fleet("noop"))
-            opened_lanes = await bench.open_lanes(site.connection, "noop", count)
-            sides.append(_Side(site, fleet, opened_lanes, await bench.stage(site.connection, "noop")))
+            sides.append(_Side(site, fleet, count, await bench.stage(site.connection, "noop")))
         yield sides
 
 

@@ -43,7 +43,7 @@ class Settings(BaseSettings):
     pool_size: int = Field(
         10, ge=1, le=10_000, description="Processors per stage and runner, unless the stage says so."
     )
-    inbox_size: int = Field(1000, ge=1, le=100_000, description="Claimed tasks that may wait per stage in a runner.")
+    inbox_size: int = Field(2000, ge=1, le=100_000, description="Claimed tasks that may wait per stage in a runner.")
     claim_min: int = Field(10, ge=1, le=1000, description="Smallest claim.")
     claim_max: int = Field(1000, ge=1, le=10_000, description="Largest claim.")
     target_slice_ms: int = Field(

@@ -96,7 +96,7 @@ class Claimed:
     idempotency_key, trace.
     """
 
-    __slots__ = ("_row", "input", "lane", "lease", "options", "previous", "stage", "task_id")
+    __slots__ = ("_row", "crashes", "input", "job_id", "lane", "lease", "options", "previous", "stage", "task_id")
 
     def __init__(self, row: Sequence[Any]) -> None:
         self._row = row
@@ -104,7 +104,9 @@ class Claimed:
         self.lease: int = row[1]
         self.stage: int = row[2]
         self.lane: int = row[3]
+        self.crashes: int = row[6]
         self.input: str = row[9]
+        self.job_id: int | None = row[10]
         self.options: str | None = row[11]
         # Result of the stage before, as JSON; filled in after the claim for later stages.
         self.previous: str | None = None
@@ -142,20 +144,12 @@ class Claimed:
         return cast(int, self._row[5])
 
     @property
-    def crashes(self) -> int:
-        return cast(int, self._row[6])
-
-    @property
     def run(self) -> int:
         return cast(int, self._row[7])
 
     @property
     def run_at(self) -> datetime:
         return cast(datetime, self._row[8])
-
-    @property
-    def job_id(self) -> int | None:
-        return cast(int | None, self._row[10])
 
     @property
     def idempotency_key(self) -> str | None:

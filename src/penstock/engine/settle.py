@@ -70,6 +70,8 @@ class Settler:
         while True:
             await self._wake.wait()
             while self._waiting:
+                # Processors that are ready now end a few tasks more: one commit for all of them.
+                await asyncio.sleep(0)
                 await self.run_once()
             self._wake.clear()
             self._idle.set()

@@ -70,13 +70,15 @@ async def finish(connection: Connection, worker: int, ended: Sequence[Finish]) -
     A column that is the same for all (every task DONE, no error) is left out; the statement fills it in. Encoding an
     array is what a settle costs the client.
     """
+    results = [e.result for e in ended]
+    plain = all(e.status is State.DONE and e.error is None for e in ended)
     count: int = await connection.fetchval(
         _sql.finish,
         [e.task_id for e in ended],
         [e.lease for e in ended],
-        None if all(e.status is State.DONE for e in ended) else [e.status for e in ended],
-        None if all(e.result is None for e in ended) else [e.result for e in ended],
-        None if all(e.error is None for e in ended) else [e.error for e in ended],
+        None if plain else [e.status for e in ended],
+        results if any(results) else None,
+        None if plain else [e.error for e in ended],
         worker,
     )
     return count

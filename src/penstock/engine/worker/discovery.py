@@ -151,7 +151,10 @@ class Discovery:
             room = max(room, _HINT_ROOM)
         elif room < target // 2 and pool.idle_count == 0:
             return 0
-        return max(0, min(room, inbox.size - len(inbox)))
+        # Half at a time, so that the next claim is under way while the processors work on the last one.
+        return max(
+            0, min(room, max(target // 2, self._settings.claim_min), self._settings.claim_max, inbox.size - len(inbox))
+        )
 
     def _target(self, stage: int) -> int:
         decision = claim_size(
@@ -160,7 +163,7 @@ class Discovery:
             slice_ms=self._settings.target_slice_ms,
             safety=self._settings.safety_factor,
             least=self._settings.claim_min,
-            most=min(self._settings.claim_max, self._settings.inbox_size),
+            most=min(2 * self._settings.claim_max, self._settings.inbox_size),
         )
         self.decisions[stage] = decision
         self.low_water[stage] = decision.value // 2

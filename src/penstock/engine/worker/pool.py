@@ -18,7 +18,7 @@ from penstock.errors import PermanentError, TransientError
 from penstock.model import Claimed, Release, Settlement
 
 # After this long without a pause a processor lets the loop do its other work.
-_TURN_NS = 5_000_000
+_TURN_NS = 500_000
 
 
 class ProcessorState(StrEnum):
@@ -155,10 +155,18 @@ class Pool:
         """Run one task and report its end; returns when that was."""
         started = time.monotonic_ns()
         processor.started = started
-        processor.deadline = started + self._timeout_ns
+        processor.deadline = deadline = started + self._timeout_ns
         processor.claimed = claimed
         try:
-            settlement = await self._handle(processor, claimed, started)
+            if claimed.options is not None:
+                processor.deadline = deadline = started + _timeout_ns(claimed, self.stage)
+            context = None
+            if self._needs_context:
+                context = processor.context = Context(claimed, self._surroundings)
+            self._slots.start(processor.slot, claimed.task_id, claimed.lease, started, deadline)
+            settlement = await run(claimed, self.stage, context)
+            if processor.interruption is not None:
+                settlement = self._after_interruption(processor, claimed, settlement)
         except asyncio.CancelledError:
             settlement = self._cancelled(processor, claimed)
         except GeneratorExit:  # the loop closes its coroutines; there is nobody left to settle for
@@ -171,16 +179,6 @@ class Pool:
         ended = time.monotonic_ns()
         self._ended(claimed, settlement, (ended - started) / 1e9)
         return ended
-
-    async def _handle(self, processor: Processor, claimed: Claimed, started: int) -> Settlement | None:
-        if claimed.options is not None:
-            processor.deadline = started + _timeout_ns(claimed, self.stage)
-        context = processor.context = Context(claimed, self._surroundings) if self._needs_context else None
-        self._slots.start(processor.slot, claimed.task_id, claimed.lease, started, processor.deadline)
-        settlement = await run(claimed, self.stage, context)
-        if processor.interruption is not None:
-            return self._after_interruption(processor, claimed, settlement)
-        return settlement
 
     def _cancelled(self, processor: Processor, claimed: Claimed) -> Settlement:
         """The handler was interrupted where it waited; what that means depends on who asked for it."""

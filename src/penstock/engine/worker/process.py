@@ -5,6 +5,7 @@ Forked by the nursery of its supervisor, which hands it its orders.
 
 import asyncio
 import ctypes
+import gc
 import os
 import signal
 import socket
@@ -34,6 +35,7 @@ from penstock.storage import workers
 from penstock.storage.database import passing
 
 _PR_SET_PDEATHSIG = 1
+_GC_ALLOCATIONS = 20_000
 _STATUS_SECONDS = 1.0
 SETUP_EXIT = 78  # it could not even start: a wrong reference, a missing schema
 LAPSED_EXIT = 75  # its lease ran out, or the database is away: worth another start
@@ -112,6 +114,10 @@ async def _serve(orders: Orders) -> None:
     async with app.connection() as connection:
         await workers.set_stages(connection, orders.worker, [stage.id for stage in stages])
     await runner.start()
+    # Modules live as long as the process, and a claim brings thousands of objects that no cycle holds: looking through
+    # all of them every 700 allocations costs a tenth of a runner's time.
+    gc.freeze()
+    gc.set_threshold(_GC_ALLOCATIONS, 20, 20)
     channel.send(ready=True, stages=[stage.label for stage in stages])
 
     timings = Timings(runner.paces)

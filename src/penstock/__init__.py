@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from penstock.engine.app import Penstock
     from penstock.engine.context import Context
     from penstock.engine.enqueue import EnqueueOptions
-    from penstock.engine.handles import Job, JobCounts, Task
+    from penstock.engine.handles import Task
+    from penstock.engine.job_counts import JobCounts
+    from penstock.engine.jobs import Job
     from penstock.engine.retry import RetryPolicy
     from penstock.engine.worker.inprocess import worker
     from penstock.errors import (
@@ -59,8 +61,8 @@ _HOME = {
     "Done": "penstock.model",
     "EnqueueOptions": "penstock.engine.enqueue",
     "IllegalMove": "penstock.errors",
-    "Job": "penstock.engine.handles",
-    "JobCounts": "penstock.engine.handles",
+    "Job": "penstock.engine.jobs",
+    "JobCounts": "penstock.engine.job_counts",
     "JobState": "penstock.lifecycle",
     "NotFound": "penstock.model",
     "Penstock": "penstock.engine.app",

@@ -69,6 +69,17 @@ FLEET_GUARDS: list[Mutant] = [
         FLEET,
         [("takes the wake and leaves the lane off", "set active = true", "set active = active")],
     ),
+    *in_query(_LANES, "activate_stranded", FLEET, [("leaves it off", "set active = true", "set active = active")]),
+    *in_query(
+        _LANES,
+        "follow_jobs",
+        FLEET,
+        [
+            ("forgets a cancel", "k.cancelled_at is not null or", ""),
+            ("forgets a pause", "or (k.paused_at is null) <> (l.paused_at is null)", ""),
+            ("forgets a resume", "(k.paused_at is null) <> (l.paused_at is null)", "k.paused_at > l.opened_at"),
+        ],
+    ),
     *in_query(
         _LANES,
         "deactivate",

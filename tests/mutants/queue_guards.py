@@ -18,6 +18,8 @@ QUEUE_GUARDS: list[Mutant] = [
             ("locks nothing", "for update skip locked) q", ") q"),
             ("ignores a paused lane", "l.paused_at is null and l.cancelled_at", "l.cancelled_at"),
             ("ignores a cancelled lane", "l.paused_at is null and l.cancelled_at is null", "l.paused_at is null"),
+            ("ignores a paused job", "and j.paused_at is null", ""),
+            ("ignores a cancelled job", "and j.cancelled_at is null", ""),
             ("ignores a paused stage", "s.id = w.stage and s.paused_at is null", "s.id = w.stage"),
             ("starts at the front", "and (run_at, task_id) > (w.after_run_at, w.after_task)", ""),
             ("ignores the quota", "limit w.quota", ""),
@@ -34,6 +36,8 @@ QUEUE_GUARDS: list[Mutant] = [
             ("waits for locked rows", "for update of q skip locked", "for update of q"),
             ("ignores a paused lane", "and l.paused_at is null", ""),
             ("ignores a cancelled lane", "and l.cancelled_at is null", ""),
+            ("ignores a paused job", "and j.paused_at is null", ""),
+            ("ignores a cancelled job", "and j.cancelled_at is null", ""),
             ("ignores a paused stage", "and s.paused_at is null", ""),
             ("gives the same number again", _NUMBER, _SAME_NUMBER),
         ],
@@ -118,6 +122,16 @@ QUEUE_GUARDS: list[Mutant] = [
         [
             ("tells other workers", "coalesce(worker, 0) = any ($1::bigint[])", "true"),
             ("forgets cancelled lanes", "where l.cancelled_at is not null", "where false"),
+        ],
+    ),
+    *in_query(
+        _QUEUE,
+        "asked_to_wait",
+        FLEET,
+        [
+            ("forgets paused stages", "where s.paused_at is not null", "where false"),
+            ("forgets paused lanes", "where l.paused_at is not null", "where false"),
+            ("asks everybody", "where s.paused_at is not null", "where true"),
         ],
     ),
 ]

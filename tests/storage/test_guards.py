@@ -39,13 +39,15 @@ async def test_a_claim_leaves_a_row_that_is_not_due(world: World):
     assert await queue.claim_by_id(world.connection, [later], a) == []
 
 
-@pytest.mark.parametrize("what", ["paused lane", "cancelled lane", "paused stage"])
+@pytest.mark.parametrize("what", ["paused lane", "cancelled lane", "paused job", "cancelled job", "paused stage"])
 async def test_a_claim_obeys_pause_and_cancel_at_once(world: World, what: str):
     (waiting,) = await world.put()
     if what == "paused lane":
         await lanes.pause(world.connection, world.pipeline, "default", "me", None)
     elif what == "cancelled lane":
         await lanes.cancel(world.connection, world.pipeline, "default", "me")
+    elif what.endswith("job"):
+        await world.in_job(what.removesuffix(" job"))
     else:
         await stages.pause(world.connection, world.pipeline, None, "me", None)
     a = await world.worker()

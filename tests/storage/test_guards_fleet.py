@@ -178,6 +178,41 @@ async def test_an_idle_lane_is_switched_off_and_an_enqueue_wakes_it(world: World
     assert await world.connection.fetchval("select count(*) from penstock.wakes") == 0
 
 
+async def test_a_lane_at_rest_that_holds_rows_nobody_announced_is_found(world: World):
+    await world.put(2)
+    await world.connection.execute("update penstock.lanes set active = false; delete from penstock.wakes")
+    assert not await looked_at(world)
+    assert await lanes.activate_stranded(world.connection) == 1
+    assert await looked_at(world)
+    assert await lanes.activate_stranded(world.connection) == 0
+
+
+@pytest.mark.parametrize("decision", ["paused", "cancelled"])
+async def test_a_lane_follows_what_was_decided_about_its_job(world: World, decision: str):
+    job = await world.in_job(decision)
+    assert await lanes.follow_jobs(world.connection) == 1
+    (lane,) = await lanes.of_job(world.connection, job)
+    assert (lane[f"{decision}_at"] is not None, lane[f"{decision}_by"]) == (True, "ann")
+    assert await lanes.follow_jobs(world.connection) == 0
+    if decision == "paused":
+        await world.connection.execute("update penstock.jobs set paused_at = null, paused_by = null")
+        assert await lanes.follow_jobs(world.connection) == 1
+        assert (await lanes.of_job(world.connection, job))[0]["paused_at"] is None
+
+
+async def test_what_is_leased_in_a_paused_lane_or_stage_is_asked_to_wait(world: World):
+    task = await world.put_one()
+    a = await world.worker()
+    held = await world.claim_one(a)
+    assert await queue.asked_to_wait(world.connection, [a]) == []
+    await lanes.pause(world.connection, world.pipeline, "default", "me", None)
+    assert await queue.asked_to_wait(world.connection, [a]) == [(task, held.lease, a)]
+    assert await queue.asked_to_wait(world.connection, [a + 1]) == []
+    await lanes.resume(world.connection, world.pipeline, "default")
+    await stages.pause(world.connection, world.pipeline, None, "me", None)
+    assert await queue.asked_to_wait(world.connection, [a]) == [(task, held.lease, a)]
+
+
 async def test_a_wake_that_is_not_committed_is_kept_for_the_next_time(world: World, other):
     await clean(world.connection)
     async with other.transaction():

@@ -76,8 +76,8 @@ def scans_all_of(nodes: list[tuple[str, str | None]], *tables: str) -> list[str]
 
 
 BIG = ("queue", "tasks", "outcomes", "counts", "attempts", "checkpoints")
-queue, counts, outcomes, lanes, jobs, tasks = (
-    load(n) for n in ("queue", "counts", "outcomes", "lanes", "jobs", "tasks")
+queue, counts, outcomes, lanes, jobs, tasks, reads = (
+    load(n) for n in ("queue", "counts", "outcomes", "lanes", "jobs", "tasks", "reads")
 )
 checkpoints = load("checkpoints")
 at, first = FRONT
@@ -103,12 +103,12 @@ HOT = [
     ("cancel", queue.cancel, (1, "ann"), {"queue_pkey"}),
     ("sweep cancelled", queue.sweep_cancelled, (1000,), {"queue_ready", "queue_pkey"}),
     ("asked to stop", queue.asked_to_stop, ([1, 2],), {"queue_cancel"}),
+    ("asked to wait", queue.asked_to_wait, ([1, 2],), {"queue_leased"}),
     ("count leased", queue.count_leased, ([1],), {"queue_leased"}),
     ("holders gone", queue.holders_gone, (), {"queue_leased"}),
     ("leases of a worker", queue.leases_of, (1, 1000), {"queue_leased"}),
     ("fold counts", counts.fold, (1000,), {"counts_unfolded", "counts_lane"}),
-    ("counts of a job", counts.of_job, (1,), {"counts_lane"}),
-    ("leased of a job", counts.leased_of_job, (1,), {"queue_leased"}),
+    ("counts of jobs", reads.job_movements, ([1],), {"counts_lane", "queue_leased"}),
     ("dead letters", outcomes.dead_letters, (None, None, None, 50), {"outcomes_dead"}),
     ("reprocess", outcomes.reprocess, ([30001], [2, 3], None, "ann", 0.0, True), {"outcomes_pkey", "tasks_pkey"}),
     ("finished tasks of a job", jobs.finished_tasks, (1, 2, at, 1000), {"outcomes_job"}),

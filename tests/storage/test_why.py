@@ -11,7 +11,7 @@ from penstock.engine.why import Reason, Why, explain
 from penstock.errors import TaskNotFound
 from penstock.lifecycle import State
 from penstock.model import Finish, Release
-from penstock.storage import lanes, limits, queue, stages, tasks, workers
+from penstock.storage import jobs, lanes, limits, queue, stages, tasks, workers
 from penstock.storage.queue import Wanted
 from penstock.storage.stages import Declared
 from penstock.storage.tasks import NewTask
@@ -146,7 +146,7 @@ async def test_a_paused_lane_is_named(world: World) -> None:
 async def test_a_paused_job_is_named_as_the_job(world: World) -> None:
     job = await world.connection.fetchval("insert into penstock.jobs (pipeline) values ('mail') returning id")
     task_id = await world.enqueue(job_id=job)
-    await lanes.pause_job(world.connection, job, "ann", "wrong file")
+    await jobs.pause(world.connection, job, "ann", "wrong file")
     why = await world.why(task_id)
     assert why.reason is Reason.JOB_PAUSED
     assert f"Job {job} is paused by ann" in why.sentence

@@ -83,6 +83,15 @@ class World:
             self.connection, worker, given_back, crash_limit=CRASH_LIMIT, rescue_limit=RESCUE_LIMIT
         )
 
+    async def in_job(self, decision: str) -> int:
+        """The lane belongs to a job about which this was decided, behind the lane's back."""
+        job: int = await self.connection.fetchval(
+            "insert into penstock.jobs (pipeline) values ($1) returning id", self.pipeline
+        )
+        await self.connection.execute(f"update penstock.jobs set {decision}_at = now(), {decision}_by = 'ann'")
+        await self.connection.execute("update penstock.lanes set job_id = $1", job)
+        return job
+
     async def row(self, task_id: int) -> Any:
         found = await self.connection.fetchrow("select * from penstock.queue where task_id = $1", task_id)
         return None if found is None else dict(found)

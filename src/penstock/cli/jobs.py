@@ -13,7 +13,7 @@ from penstock.cli.readable import clean, error_line, fields, short, when
 from penstock.cli.session import Session
 
 if TYPE_CHECKING:
-    from penstock.engine.handles import JobCounts
+    from penstock.engine.job_counts import JobCounts
     from penstock.engine.job_views import JobDetails, JobView
 
 JobId = Annotated[int, typer.Argument(metavar="ID", min=1)]

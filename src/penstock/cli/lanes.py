@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
         from penstock.storage import lanes
 
         async with session.connection() as connection:
-            _found(await lanes.pause(connection, pipeline, lane, actor(), reason), pipeline, lane)
+            await _found(connection, await lanes.pause(connection, pipeline, lane, actor(), reason), pipeline, lane)
         session.out.show(_data(pipeline, lane, paused=True), f"Lane {lane} of {pipeline} is paused.")
 
     @command(app)
@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
         from penstock.storage import lanes
 
         async with session.connection() as connection:
-            _found(await lanes.resume(connection, pipeline, lane), pipeline, lane)
+            await _found(connection, await lanes.resume(connection, pipeline, lane), pipeline, lane)
         await (await session.app()).wake_all()
         session.out.show(_data(pipeline, lane, paused=False), f"Lane {lane} of {pipeline} goes on.")
 
@@ -66,7 +66,7 @@ def _register_changes(app: typer.Typer) -> None:
         from penstock.storage import lanes
 
         async with session.connection() as connection:
-            _found(await lanes.cancel(connection, pipeline, lane, actor()), pipeline, lane)
+            await _found(connection, await lanes.cancel(connection, pipeline, lane, actor()), pipeline, lane)
         session.out.show(_data(pipeline, lane, cancelled=True), f"Lane {lane} of {pipeline} is cancelled.")
 
     @command(app)
@@ -77,7 +77,8 @@ def _register_changes(app: typer.Typer) -> None:
         from penstock.storage import lanes
 
         async with session.connection() as connection:
-            _found(await lanes.configure(connection, pipeline, lane, weight=weight), pipeline, lane)
+            changed = await lanes.configure(connection, pipeline, lane, weight=weight)
+            await _found(connection, changed, pipeline, lane)
         session.out.show(_data(pipeline, lane, weight=weight), f"Lane {lane} of {pipeline} has weight {weight}.")
 
     @command(app)
@@ -90,18 +91,22 @@ def _register_changes(app: typer.Typer) -> None:
         most = whole_or_none(limit)
         async with session.connection() as connection:
             changed = await lanes.configure(connection, pipeline, lane, set_limit=True, max_running=most)
-            _found(changed, pipeline, lane)
+            await _found(connection, changed, pipeline, lane)
         await (await session.app()).wake_all()
         text = "no limit" if most is None else f"a limit of {most:,} at a time"
         session.out.show(_data(pipeline, lane, max_running=most), f"Lane {lane} of {pipeline} has {text}.")
 
 
-def _found(changed: int, pipeline: str, lane: str) -> None:
-    """Cancelled lanes count as gone: their key is free for a new one."""
-    from penstock.errors import NotKnown
+async def _found(connection: Any, changed: int, pipeline: str, lane: str) -> None:
+    """Cancelled lanes count as gone: their key is free for a new one. A job's lane is steered with its job."""
+    from penstock.errors import NotKnown, UsageError
+    from penstock.storage import lanes
 
-    if not changed:
-        raise NotKnown(kind="lane", name=f"{pipeline} {lane}")
+    if changed:
+        return
+    if (job := await lanes.job_of_key(connection, pipeline, lane)) is not None:
+        raise UsageError(f"Lane {lane} of {pipeline} belongs to job {job}. Use `penstock jobs` with {job} instead.")
+    raise NotKnown(kind="lane", name=f"{pipeline} {lane}")
 
 
 def _data(pipeline: str, lane: str, **more: Any) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from penstock.engine.background import BackgroundTask, Decorator, Pipeline
 from penstock.engine.definition import PipelineDefinition, define_stage
 from penstock.engine.enqueue import EnqueueOptions, Hints, encoded_rows, prepare, store_many
 from penstock.engine.events import Events
-from penstock.engine.handles import Job, Task, Waiter
+from penstock.engine.handles import Task, Waiter
+from penstock.engine.jobs import Job
 from penstock.engine.retry import RetryPolicy
 from penstock.engine.schedule import Missed, ScheduleDefinition
 from penstock.engine.tracing import current_trace

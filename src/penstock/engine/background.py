@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 from penstock.engine.context import Context
 from penstock.engine.definition import PipelineDefinition
 from penstock.engine.enqueue import EnqueueOptions
-from penstock.engine.handles import Job, Task
+from penstock.engine.handles import Task
+from penstock.engine.jobs import Job
 from penstock.model import Priority
 
 if TYPE_CHECKING:

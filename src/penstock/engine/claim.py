@@ -21,8 +21,10 @@ from penstock.storage.queue import FRONT, Wanted
 _WINDOW = 20
 _WIDEST = 500
 _FRONT_EVERY_SECONDS = 1.0
-# A scan from the front may take at most this share of the time between two of them.
-_FRONT_SHARE = 0.05
+# A look that costs much (from the front of a lane, or at all lanes) comes less often: it may take this share of time.
+# Up to a limit, because one answer may be slow for reasons of its own.
+_LOOK_SHARE = 0.05
+_LOOK_SECONDS = 10.0
 
 
 @dataclass(slots=True)
@@ -91,7 +93,7 @@ class Claimer:
         for place in self._places.values():
             place.dry_until = 0.0
         self._read_at = (
-            float("-inf") if self._clock() - self._read_at > max(0.02, 20 * self._read_took) else self._read_at
+            float("-inf") if self._clock() - self._read_at > max(0.02, _pause_after(self._read_took)) else self._read_at
         )
 
     async def claim(self, room: Mapping[int, int]) -> list[Claimed]:
@@ -221,7 +223,7 @@ class Claimer:
                 continue
             from_front = w.after is FRONT
             if from_front:
-                place.front_due = now + max(_FRONT_EVERY_SECONDS, (now - started) / _FRONT_SHARE)
+                place.front_due = now + max(_FRONT_EVERY_SECONDS, _pause_after(now - started))
             if count.get(key, 0) >= w.quota:
                 place.after = last[key]
                 w.quota = -1  # a sign for the caller: this lane has more
@@ -232,7 +234,7 @@ class Claimer:
     async def _read_lanes(self) -> None:
         """Which lanes there are; read again about every second, or when something was enqueued."""
         now = self._clock()
-        if now - self._read_at < max(_FRONT_EVERY_SECONDS, 20 * self._read_took):
+        if now - self._read_at < max(_FRONT_EVERY_SECONDS, _pause_after(self._read_took)):
             return
         async with self._link.guarded() as connection:
             found = await lane_table.active(connection, sorted(set(self._pipelines.values())))
@@ -259,6 +261,10 @@ class Claimer:
         self._limited_lanes = frozenset(lane.id for lane in found if lane.max_running is not None)
         self._read_at = self._clock()
         self._read_took = self._read_at - now
+
+
+def _pause_after(took_seconds: float) -> float:
+    return min(took_seconds / _LOOK_SHARE, _LOOK_SECONDS)
 
 
 def _left_in_lanes(

@@ -1,17 +1,13 @@
-"""What the caller holds after an enqueue: a task, or a job."""
+"""A stored task, as its caller holds it after an enqueue."""
 
 import asyncio
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from penstock import lifecycle
 from penstock.engine.payload import decode
-from penstock.errors import IllegalMove, JobNotFound, NotKnown, TaskFailed, TaskNotFound, WaitTimeout
-from penstock.lifecycle import JobState, State
-from penstock.storage import counts, jobs, lanes, outcomes, queue, stages, tasks
-from penstock.storage.counts import ADVANCED, ARRIVED
+from penstock.errors import NotKnown, TaskFailed, TaskNotFound, WaitTimeout
+from penstock.lifecycle import State
+from penstock.storage import outcomes, queue, stages, tasks
 
 if TYPE_CHECKING:
     from penstock.engine.app import Penstock
@@ -167,168 +163,6 @@ class Waiter:
         if self._loop is not None:
             self._loop.cancel()
             await asyncio.gather(self._loop, return_exceptions=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobCounts:
-    """Exact when read; always sums to ``total``."""
-
-    total: int
-    pending: int
-    processing: int
-    done: int
-    error: int
-    not_found: int
-    skipped: int
-    cancelled: int
-
-    @property
-    def finished(self) -> int:
-        return self.total - self.pending - self.processing
-
-
-class Job:
-    """A stored job."""
-
-    __slots__ = ("_app", "count", "created", "id")
-
-    def __init__(self, app: "Penstock", job_id: int, count: int = 0, created: bool = True) -> None:
-        self._app = app
-        self.id = job_id
-        # How many tasks this very call stored; counts() knows how many there are.
-        self.count = count
-        self.created = created
-
-    def __repr__(self) -> str:
-        return f"<Job {self.id}>"
-
-    async def counts(self) -> JobCounts:
-        async with self._app.connection() as connection, connection.transaction(isolation="repeatable_read"):
-            return await job_counts(connection, self.id)
-
-    async def state(self) -> JobState:
-        async with self._app.connection() as connection, connection.transaction(isolation="repeatable_read"):
-            return await job_state(connection, self.id)
-
-    async def wait(self, timeout: float | None = None, tell: Callable[[JobCounts], None] | None = None) -> JobCounts:
-        """Until every task has ended. ``tell`` is called with the counts about twice a second."""
-        end = None if timeout is None else time.monotonic() + timeout
-        pause = _FIRST_LOOK_SECONDS
-        while True:
-            now = await self.counts()
-            if tell is not None:
-                tell(now)
-            if now.finished >= now.total:
-                return now
-            if end is not None and time.monotonic() >= end:
-                state = f"running ({now.finished} of {now.total} tasks have ended)"
-                raise WaitTimeout(
-                    subject=f"Job {self.id}",
-                    seconds=timeout or 0.0,
-                    state=state,
-                    ask=f"penstock jobs show {self.id}",
-                )
-            await asyncio.sleep(pause)
-            pause = min(pause * 1.5, 0.5)
-
-    async def pause(self, *, by: str = "api", reason: str | None = None) -> None:
-        await self._on_lanes(lambda connection: lanes.pause_job(connection, self.id, by, reason), "pause")
-
-    async def resume(self) -> None:
-        await self._on_lanes(lambda connection: lanes.resume_job(connection, self.id), "resume")
-        await self._app.wake_all()
-
-    async def cancel(self, *, by: str = "api") -> None:
-        """Touches one row, whatever the size; waiting tasks read as CANCELLED at once."""
-        await self._on_lanes(lambda connection: lanes.cancel_job(connection, self.id, by), "cancel")
-
-    async def reprioritise(self, priority: int) -> None:
-        await self._on_lanes(lambda connection: lanes.reprioritise_job(connection, self.id, priority), "reprioritise")
-
-    async def reprocess(
-        self,
-        *,
-        statuses: Sequence[State] = (State.ERROR,),
-        by: str = "api",
-        from_stage: str | None = None,
-        reset_attempts: bool = True,
-    ) -> int:
-        """Run its finished tasks in these states again, a batch at a time; returns how many."""
-        await require_stage(self._app, (await self._require())["pipeline"], from_stage)
-        async with self._app.connection() as connection:
-            until = await jobs.database_now(connection)
-        total = 0
-        for status in statuses:
-            while True:
-                async with self._app.connection() as connection:
-                    found = await jobs.finished_tasks(connection, self.id, status, until, 1000)
-                    started = await outcomes.reprocess(
-                        connection,
-                        found,
-                        statuses=[status],
-                        from_stage=from_stage,
-                        by=by,
-                        delay_seconds=0.0,
-                        reset_attempts=reset_attempts,
-                    )
-                total += len(started)
-                if not started:
-                    break
-        await self._app.wake_all()
-        self._app.events.emit("tasks.reprocessed", job=self.id, count=total, by=by)
-        return total
-
-    async def _on_lanes(self, change: Callable[[Any], Any], move: str) -> None:
-        async with self._app.connection() as connection:
-            changed = await change(connection)
-        if not changed:
-            state = await self.state()
-            raise IllegalMove(
-                move=move, subject=f"job {self.id}", state=state.name, allowed_from=["QUEUED", "RUNNING", "PAUSED"]
-            )
-
-    async def _require(self) -> dict[str, Any]:
-        async with self._app.connection() as connection:
-            job = await jobs.get(connection, self.id)
-        if job is None:
-            raise JobNotFound(self.id)
-        return job
-
-
-async def job_counts(connection: Any, job_id: int) -> JobCounts:
-    """From the counters; only leased rows are counted, and there are never more than the fleet can run."""
-    by_state = await counts.of_job(connection, job_id)
-    leased = await counts.leased_of_job(connection, job_id)
-    total = by_state.get(ARRIVED, 0) - by_state.get(ADVANCED, 0)
-    ended = {state: by_state.get(state, 0) for state in lifecycle.FINISHED}
-    waiting = total - sum(ended.values()) - leased
-    cancelled = ended[State.CANCELLED]
-    if waiting and all(lane["cancelled_at"] is not None for lane in await lanes.of_job(connection, job_id)):
-        cancelled, waiting = cancelled + waiting, 0
-    return JobCounts(
-        total=total,
-        pending=waiting,
-        processing=leased,
-        done=ended[State.DONE],
-        error=ended[State.ERROR],
-        not_found=ended[State.NOT_FOUND],
-        skipped=ended[State.SKIPPED],
-        cancelled=cancelled,
-    )
-
-
-async def job_state(connection: Any, job_id: int) -> JobState:
-    if await jobs.get(connection, job_id) is None:
-        raise JobNotFound(job_id)
-    found = await lanes.of_job(connection, job_id)
-    now = await job_counts(connection, job_id)
-    if found and all(lane["cancelled_at"] is not None for lane in found):
-        return JobState.CANCELLED
-    if now.finished >= now.total:
-        return JobState.FAILED if now.error else JobState.DONE
-    if any(lane["paused_at"] is not None for lane in found):
-        return JobState.PAUSED
-    return JobState.RUNNING if now.processing or now.finished else JobState.QUEUED
 
 
 async def require_stage(app: "Penstock", pipeline: str, name: str | None) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from penstock.engine.handles import JobCounts
+from penstock.engine.job_counts import JobCounts, counts_of, state_of
 from penstock.errors import JobNotFound
 from penstock.lifecycle import JobState
 from penstock.storage import dead_letters, jobs, lanes, reads
@@ -43,7 +43,7 @@ async def page(connection: Connection, *, before: int | None, owner: str | None,
         rows = await jobs.listing(connection, before=before, owner=owner, limit=limit)
         moved = await reads.job_movements(connection, [row["id"] for row in rows])
         now = await dead_letters.database_now(connection)
-    return [_view(row, moved.get(row["id"]), now) for row in rows]
+    return [_view(row, moved[row["id"]], now) for row in rows]
 
 
 async def show(connection: Connection, job_id: int, errors: int = 3) -> JobDetails:
@@ -51,7 +51,7 @@ async def show(connection: Connection, job_id: int, errors: int = 3) -> JobDetai
         row = await jobs.get(connection, job_id)
         if row is None:
             raise JobNotFound(job_id)
-        moved = (await reads.job_movements(connection, [job_id])).get(job_id)
+        moved = (await reads.job_movements(connection, [job_id]))[job_id]
         lately = await reads.job_ended_lately(connection, job_id)
         of_job = await lanes.of_job(connection, job_id)
         wanted = dead_letters.DeadLetterFilter(job_id=job_id)
@@ -61,12 +61,10 @@ async def show(connection: Connection, job_id: int, errors: int = 3) -> JobDetai
     return JobDetails(job=view, lanes=tuple(of_job), newest_errors=failed.rows)
 
 
-def _view(
-    row: Mapping[str, Any], moved: Mapping[str, Any] | None, now: datetime, per_second: float | None = None
-) -> JobView:
-    counts = _counts(moved)
+def _view(row: Mapping[str, Any], moved: Mapping[str, Any], now: datetime, per_second: float | None = None) -> JobView:
+    counts = counts_of(moved)
     left = counts.pending + counts.processing
-    state = _state(moved, counts)
+    state = state_of(moved, counts)
     moving = state in (JobState.QUEUED, JobState.RUNNING)
     return JobView(
         id=row["id"],
@@ -81,32 +79,3 @@ def _view(
         eta_seconds=left / per_second if per_second and left and moving else None,
         read_at=now,
     )
-
-
-def _counts(moved: Mapping[str, Any] | None) -> JobCounts:
-    """Always sums to the total; what waits in cancelled lanes is as good as cancelled."""
-    if moved is None:
-        return JobCounts(total=0, pending=0, processing=0, done=0, error=0, not_found=0, skipped=0, cancelled=0)
-    waiting = moved["present"] - moved["running"]
-    return JobCounts(
-        total=moved["total"],
-        pending=0 if moved["cancelled"] else waiting,
-        processing=moved["running"],
-        done=moved["done"],
-        error=moved["error"],
-        not_found=moved["not_found"],
-        skipped=moved["skipped"],
-        cancelled=moved["cancelled_tasks"] + (waiting if moved["cancelled"] else 0),
-    )
-
-
-def _state(moved: Mapping[str, Any] | None, counts: JobCounts) -> JobState:
-    if moved is None:
-        return JobState.QUEUED
-    if moved["cancelled"]:
-        return JobState.CANCELLED
-    if counts.total and counts.finished >= counts.total:
-        return JobState.FAILED if counts.error else JobState.DONE
-    if moved["paused"]:
-        return JobState.PAUSED
-    return JobState.RUNNING if counts.processing or counts.finished else JobState.QUEUED

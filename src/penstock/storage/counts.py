@@ -7,21 +7,9 @@ from penstock.storage.queries import load
 _sql = load("counts")
 Connection = Any
 
-ARRIVED = 0
-ADVANCED = 7
-
 
 async def fold(connection: Connection, batch: int) -> int:
     count: int = await connection.fetchval(_sql.fold, batch)
-    return count
-
-
-async def of_job(connection: Connection, job_id: int) -> dict[int, int]:
-    return {row["state"]: row["n"] for row in await connection.fetch(_sql.of_job, job_id)}
-
-
-async def leased_of_job(connection: Connection, job_id: int) -> int:
-    count: int = await connection.fetchval(_sql.leased_of_job, job_id)
     return count
 
 

@@ -37,6 +37,18 @@ async def listing(connection: Connection, *, before: int | None, owner: str | No
     return [_job(row) for row in await connection.fetch(_sql.list, before, owner, limit)]
 
 
+async def pause(connection: Connection, job_id: int, by: str, reason: str | None) -> bool:
+    return await connection.fetchval(_sql.pause, job_id, by, reason) is not None
+
+
+async def resume(connection: Connection, job_id: int) -> bool:
+    return await connection.fetchval(_sql.resume, job_id) is not None
+
+
+async def cancel(connection: Connection, job_id: int, by: str) -> bool:
+    return await connection.fetchval(_sql.cancel, job_id, by) is not None
+
+
 async def finished_tasks(connection: Connection, job_id: int, status: int, until: datetime, limit: int) -> list[int]:
     rows = await connection.fetch(_sql.finished_tasks, job_id, status, until, limit)
     return [row["task_id"] for row in rows]

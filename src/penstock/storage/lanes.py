@@ -25,16 +25,14 @@ async def of_job(connection: Connection, job_id: int) -> list[dict[str, Any]]:
     return [dict(row) for row in await connection.fetch(_sql.of_job, job_id)]
 
 
-async def pause_job(connection: Connection, job_id: int, by: str, reason: str | None) -> int:
-    return len(await connection.fetch(_sql.pause_job, job_id, by, reason))
+async def follow_jobs(connection: Connection) -> int:
+    return len(await connection.fetch(_sql.follow_jobs))
 
 
-async def resume_job(connection: Connection, job_id: int) -> int:
-    return len(await connection.fetch(_sql.resume_job, job_id))
-
-
-async def cancel_job(connection: Connection, job_id: int, by: str) -> int:
-    return len(await connection.fetch(_sql.cancel_job, job_id, by))
+async def job_of_key(connection: Connection, pipeline: str, key: str) -> int | None:
+    """The job a lane belongs to; what is decided about it is decided about the job."""
+    job: int | None = await connection.fetchval(_sql.job_of_key, pipeline, key)
+    return job
 
 
 async def reprioritise_job(connection: Connection, job_id: int, priority: int) -> int:
@@ -67,6 +65,10 @@ async def configure(
 
 async def activate_woken(connection: Connection) -> int:
     return len(await connection.fetch(_sql.activate_woken))
+
+
+async def activate_stranded(connection: Connection) -> int:
+    return len(await connection.fetch(_sql.activate_stranded))
 
 
 async def deactivate_idle(connection: Connection, *, batch: int, idle_seconds: float) -> int:

@@ -142,6 +142,12 @@ async def asked_to_stop(connection: Connection, workers: Sequence[int]) -> list[
     return [(row["task_id"], row["lease"], row["worker"]) for row in rows]
 
 
+async def asked_to_wait(connection: Connection, workers: Sequence[int]) -> list[tuple[int, int, int]]:
+    """(task, lease, worker) of leases in stages and lanes that are paused."""
+    rows = await connection.fetch(_sql.asked_to_wait, workers)
+    return [(row["task_id"], row["lease"], row["worker"]) for row in rows]
+
+
 class Lease(NamedTuple):
     """One row that a worker holds. ``ran``: its last heartbeat named the task as running."""
 

@@ -95,17 +95,23 @@ begin
             end if;
             return found_id;
         end if;
-        if open_lane.job_id is not null and not revive and exists (
-            select from penstock.lanes l where l.job_id = open_lane.job_id and l.cancelled_at is not null) then
-            raise exception 'Job % is cancelled; nothing can be added to it.', open_lane.job_id
-                using errcode = 'PK003', hint = 'Submit a new job.';
+        if open_lane.job_id is not null then
+            if revive then
+                update penstock.jobs set cancelled_at = null, cancelled_by = null
+                where id = open_lane.job_id and cancelled_at is not null;
+            elsif exists (select from penstock.jobs j where j.id = open_lane.job_id and j.cancelled_at is not null) then
+                raise exception 'Job % is cancelled; nothing can be added to it.', open_lane.job_id
+                    using errcode = 'PK003', hint = 'Submit a new job.';
+            end if;
         end if;
         -- A further priority of the same key, or lane of the same job, starts in the state of the first one.
         insert into penstock.lanes (pipeline, key, priority, owner, job_id, weight, max_running,
                                     paused_at, paused_by, pause_reason)
         select open_lane.pipeline, open_lane.key, open_lane.priority, open_lane.owner, open_lane.job_id,
-               coalesce(first.weight, 1), first.max_running, first.paused_at, first.paused_by, first.pause_reason
+               coalesce(first.weight, 1), first.max_running, coalesce(j.paused_at, first.paused_at),
+               coalesce(j.paused_by, first.paused_by), coalesce(j.pause_reason, first.pause_reason)
         from (select) one
+        left join penstock.jobs j on j.id = open_lane.job_id
         left join lateral (
             select l.weight, l.max_running, l.paused_at, l.paused_by, l.pause_reason from penstock.lanes l
             where l.cancelled_at is null
@@ -164,6 +170,11 @@ CREATE TABLE penstock.jobs (
     owner text,
     idempotency_key text,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    paused_at timestamp with time zone,
+    paused_by text,
+    pause_reason text,
+    cancelled_at timestamp with time zone,
+    cancelled_by text,
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
@@ -476,6 +487,8 @@ CREATE INDEX lanes_cancelled ON penstock.lanes USING btree (id) WHERE ((cancelle
 CREATE INDEX lanes_job ON penstock.lanes USING btree (job_id) WHERE (job_id IS NOT NULL);
 
 CREATE UNIQUE INDEX lanes_key ON penstock.lanes USING btree (pipeline, key, priority) WHERE (cancelled_at IS NULL);
+
+CREATE INDEX lanes_paused ON penstock.lanes USING btree (id) WHERE ((paused_at IS NOT NULL) AND active);
 
 CREATE INDEX outcomes_age ON penstock.outcomes USING brin (finished_at) WITH (pages_per_range='32', autosummarize='on');
 

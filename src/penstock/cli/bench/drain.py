@@ -21,9 +21,9 @@ _STILL_SECONDS = 60.0
 class Stuck(PenstockError):
     """The runner is there and does nothing: a bug worth a report, or a machine that stands still."""
 
-    def __init__(self, left: int, seconds: float) -> None:
+    def __init__(self, left: int, what: str, seconds: float) -> None:
         super().__init__(
-            f"{left:,} tasks are left, and the runner has not moved for {seconds:.0f} s. Run it again with -v."
+            f"{left:,} {what} are still to come, and nothing has moved for {seconds:.0f} s. Run it again with -v."
         )
 
 
@@ -50,7 +50,7 @@ async def quiet(site: Site, stage: int) -> None:
     end = time.monotonic() + _STILL_SECONDS
     while leased := await queue.count_leased(site.connection, [stage]):
         if time.monotonic() > end:
-            raise Stuck(sum(leased.values()), _STILL_SECONDS)
+            raise Stuck(sum(leased.values()), "endings", _STILL_SECONDS)
         await asyncio.sleep(0.02)
 
 
@@ -65,12 +65,14 @@ async def by_runner(site: Site, fleet: Fleet, pipeline: str, count: int) -> Drai
     await stages.resume(connection, pipeline, None)
     await tasks.wake(connection, pipeline)
     # Numbers of leases are drawn while the claim still runs, so the claim that is seen is the first.
-    await _until(lambda: bench.claimed(connection), claimed_before + 1, _CLOSE_LOOK_SECONDS)
+    await _until(lambda: bench.claimed(connection), claimed_before + 1, "claims", _CLOSE_LOOK_SECONDS)
     started = time.monotonic() - await bench.claiming_seconds(connection)
     # The sequence says cheaply how far it is; the exact counters are read towards the end only.
     nearly = claimed_before + count - 2 * site.settings.claim_max
-    await _until(lambda: bench.claimed(connection), nearly, _LOOK_SECONDS)
-    ended = await _until(lambda: bench.finished(connection, stage), finished_before + count, _CLOSE_LOOK_SECONDS)
+    await _until(lambda: bench.claimed(connection), nearly, "claims", _LOOK_SECONDS)
+    ended = await _until(
+        lambda: bench.finished(connection, stage), finished_before + count, "endings", _CLOSE_LOOK_SECONDS
+    )
     return Drained(
         count=count,
         seconds=ended - started,
@@ -79,7 +81,7 @@ async def by_runner(site: Site, fleet: Fleet, pipeline: str, count: int) -> Drai
     )
 
 
-async def _until(look: Callable[[], Awaitable[int]], enough: int, pause_seconds: float) -> float:
+async def _until(look: Callable[[], Awaitable[int]], enough: int, what: str, pause_seconds: float) -> float:
     """When it was enough, by the clock of the look that saw it."""
     before, moved = -1, time.monotonic()
     while True:
@@ -90,5 +92,5 @@ async def _until(look: Callable[[], Awaitable[int]], enough: int, pause_seconds:
         if now != before:
             before, moved = now, looked
         elif looked - moved > _STILL_SECONDS:
-            raise Stuck(enough - now, _STILL_SECONDS)
+            raise Stuck(enough - now, what, _STILL_SECONDS)
         await asyncio.sleep(pause_seconds)

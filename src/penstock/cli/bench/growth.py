@@ -5,7 +5,7 @@ no difference.
 """
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +21,7 @@ from penstock.engine.fleet import Fleet
 from penstock.storage import bench
 
 _FILL_ROWS = 100_000
+_TELL_ROWS = 500_000
 GOALS = (
     Goal(key="backlog_ratio", least=0.9, meaning="A long backlog against a short one."),
     Goal(key="lanes_ratio", least=0.9, meaning="Many lanes against one."),
@@ -98,15 +99,19 @@ class _Side:
     async def waiting(self) -> int:
         return self._filled - await bench.finished(self.site.connection, self._stage)
 
-    async def fill(self, wanted: int, until: float | None = None) -> None:
+    async def fill(self, wanted: int, until: float | None = None, tell: Callable[[str], None] | None = None) -> None:
         """Up to so many waiting, vacuumed and analyzed: the fill itself must not be what is measured."""
         missing = wanted - await self.waiting()
-        # Every time, as an enqueue does: upkeep may have put empty lanes to rest.
-        lanes = await bench.open_lanes(self.site.connection, "noop", self._lanes)
+        connection = self.site.connection
         while missing > 0 and (until is None or time.monotonic() < until):
             count = min(_FILL_ROWS, missing)
-            await bench.fill(self.site.connection, self._stage, self._text, count, lanes)
+            # Together, as an enqueue does: upkeep may put empty lanes to rest in between.
+            async with connection.transaction():
+                lanes = await bench.open_lanes(connection, "noop", self._lanes)
+                await bench.fill(connection, self._stage, self._text, count, lanes)
             self._filled, missing = self._filled + count, missing - count
+            if tell is not None and self._filled % _TELL_ROWS == 0:
+                tell(f"{self._filled:,} of {wanted:,} filled in")
         await bench.settle_down(self.site.connection)
 
     async def drain(self, count: int) -> float:
@@ -133,7 +138,7 @@ async def _sides(ground: Ground, *lanes: int) -> AsyncIterator[list[_Side]]:
 async def _compare_backlogs(ground: Ground, sizes: Sizes) -> dict[str, Any]:
     async with _sides(ground, 1, 1) as (long, short):
         ground.tell(f"filling in {sizes.long_backlog:,} tasks")
-        await long.fill(sizes.long_backlog, ground.until(sizes.fill_seconds))
+        await long.fill(sizes.long_backlog, ground.until(sizes.fill_seconds), ground.tell)
         backlog = await long.waiting()
         found = []
         for number in Rounds(sizes.rounds, ground.until(sizes.seconds[0])):

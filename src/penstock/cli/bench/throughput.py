@@ -16,7 +16,7 @@ from penstock.cli.bench.ground import Ground, Site, opened
 from penstock.cli.session import Session
 from penstock.engine.background import Enqueueable
 from penstock.engine.fleet import Fleet
-from penstock.engine.handles import Job
+from penstock.engine.jobs import Job
 from penstock.storage import bench, lanes
 
 # Words by which the server's list of statements shows the two.

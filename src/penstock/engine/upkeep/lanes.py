@@ -21,4 +21,5 @@ class DeactivateLanes:
             total += count
             if count < _BATCH:
                 break
-        return {"activated": woken, "deactivated": total}
+        stranded = await lanes.activate_stranded(connection)
+        return {"activated": woken, "stranded": stranded, "deactivated": total}

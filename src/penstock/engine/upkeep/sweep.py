@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.engine.events import Events
-from penstock.storage import queue
+from penstock.storage import lanes, queue
 
 _BATCH = 1000
 _BATCHES_PER_RUN = 50
@@ -17,6 +17,7 @@ class SweepCancelled:
     every_seconds: float = 1.0
 
     async def run_once(self, connection: Any) -> dict[str, int]:
+        await lanes.follow_jobs(connection)
         total = 0
         for _ in range(_BATCHES_PER_RUN):
             count = await queue.sweep_cancelled(connection, _BATCH)

@@ -76,10 +76,17 @@ class Coordinator:
         elif self._suspect is not None and self.running == 0:
             self._suspect[0].wake(1)
 
+    @property
+    def suspect(self) -> Claimed | None:
+        """The task that waits to run alone."""
+        return None if self._suspect is None else self._suspect[1]
+
     def withdraw_suspect(self) -> Claimed | None:
-        """The task that waits to run alone, for handing back."""
-        suspect, self._suspect = self._suspect, None
-        return None if suspect is None else suspect[1]
+        """For handing it back; the others, who waited for it, go on."""
+        suspect, self._suspect = self.suspect, None
+        if suspect is not None and not self._stopped:
+            self._wake_all()
+        return suspect
 
     def _start_suspect(self, pool: Pool) -> Claimed | None:
         assert self._suspect is not None

@@ -19,10 +19,11 @@ _MARGIN = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Who is still a worker, and which (task, lease, worker) should stop."""
+    """Who is still a worker, and which (task, lease, worker) should stop, or should not begin."""
 
     alive: frozenset[int]
     stop: tuple[tuple[int, int, int], ...]
+    wait: tuple[tuple[int, int, int], ...]
 
 
 class Heart:
@@ -50,9 +51,10 @@ class Heart:
         async with self._link.guarded() as connection:
             alive = await workers.heartbeat(connection, beats, self._settings.lease_seconds)
             stop = await queue.asked_to_stop(connection, sorted(alive)) if alive else []
+            wait = await queue.asked_to_wait(connection, sorted(alive)) if alive else []
         if alive:
             self.safe_until = self._after(sent_at)
-        return Answer(alive=frozenset(alive), stop=tuple(stop))
+        return Answer(alive=frozenset(alive), stop=tuple(stop), wait=tuple(wait))
 
     def drop(self) -> None:
         """After an answer that did not come in time: the next beat takes a new connection."""

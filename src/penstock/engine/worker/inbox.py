@@ -97,6 +97,31 @@ class Inbox:
             turns.rotate(-1)
         return claimed
 
+    def withdraw(self, leases: Mapping[int, int]) -> list[Claimed]:
+        """Those of these leases (task → lease) that wait here. They stay held until that is stored."""
+        out: list[Claimed] = []
+        for key, lane in list(self._lanes.items()):
+            gone = [claimed for claimed in lane if leases.get(claimed.task_id) == claimed.lease]
+            if not gone:
+                continue
+            out += gone
+            kept = [claimed for claimed in lane if leases.get(claimed.task_id) != claimed.lease]
+            lane.clear()
+            lane.extend(kept)
+            if not kept:
+                self._forget(key, lane)
+        self._count -= len(out)
+        return out
+
+    def _forget(self, key: int, lane: deque[Claimed]) -> None:
+        del self._lanes[key]
+        for priority, turns in self._waiting.items():
+            if (key, lane) in turns:
+                turns.remove((key, lane))
+                if not turns:
+                    del self._waiting[priority]
+                return
+
     def drain(self) -> list[Claimed]:
         """Everything that waits, for handing back. The tasks stay held until that is stored."""
         out = []

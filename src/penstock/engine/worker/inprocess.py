@@ -220,8 +220,9 @@ class _HeartThread(threading.Thread):
         running = [one.task_id for one in self._slots.running()]
         beat = Heartbeat(worker=self._runner.worker, running=running, status=self._runner.status())
         answer = await self._heart.run_once([beat])
-        for task_id, lease, _ in answer.stop:
-            self._main.call_soon_threadsafe(self._runner.cancel, task_id, lease)
+        for asked, told in ((answer.stop, self._runner.cancel), (answer.wait, self._runner.give_back)):
+            if asked:
+                self._main.call_soon_threadsafe(told, {task_id: lease for task_id, lease, _ in asked})
         if self._runner.worker not in answer.alive:
             return False
         self._slots.renewed(self._heart.safe_until)

@@ -130,8 +130,8 @@ async def _serve(orders: Orders) -> None:
     async def obey() -> float:
         """Returns the grace when told to stop; a vanished supervisor ends the process at once."""
         async for message in channel.messages():
-            for task_id, lease in message.get("cancel", ()):
-                runner.cancel(task_id, lease)
+            runner.cancel(dict(message.get("cancel", ())))
+            runner.give_back(dict(message.get("wait", ())))
             if "stop" in message:
                 return float(message["stop"])
         os._exit(1)

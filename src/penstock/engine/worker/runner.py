@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -182,18 +182,34 @@ class Runner:
 
     # ---------------------------------------------------------------- tasks on their way
 
-    def cancel(self, task_id: int, lease: int) -> None:
-        """Somebody cancelled a task that runs here."""
+    def cancel(self, leases: Mapping[int, int]) -> None:
+        """Somebody cancelled these tasks (task → lease): what runs is interrupted, what waits here goes back."""
+        if not leases:
+            return
         for pool in self._pools.values():
             for processor in pool.busy:
                 claimed = processor.claimed
-                if claimed is not None and claimed.task_id == task_id and claimed.lease == lease:
+                if claimed is not None and leases.get(claimed.task_id) == claimed.lease:
                     pool.interrupt(processor, StopAsked("cancelled while it ran"))
+        self.give_back(leases)
+
+    def give_back(self, leases: Mapping[int, int]) -> None:
+        """Of these tasks (task → lease), those that have not begun."""
+        if not leases:
+            return
+        waiting = [claimed for inbox in self._inboxes.values() for claimed in inbox.withdraw(leases)]
+        if (suspect := self._coordinator.suspect) is not None and leases.get(suspect.task_id) == suspect.lease:
+            self._coordinator.withdraw_suspect()
+            waiting.append(suspect)
+        self._give_back(waiting)
 
     def _hand_back_waiting(self) -> None:
         waiting = [claimed for inbox in self._inboxes.values() for claimed in inbox.drain()]
         if (suspect := self._coordinator.withdraw_suspect()) is not None:
             waiting.append(suspect)
+        self._give_back(waiting)
+
+    def _give_back(self, waiting: Iterable[Claimed]) -> None:
         for claimed in waiting:
             # Never started, so there is nothing to note in its history.
             self._settler.add(Release(task_id=claimed.task_id, lease=claimed.lease, stage=claimed.stage, cause=None))

@@ -165,8 +165,9 @@ class Supervisor:
                 else:
                     runner.slots.renewed(self._heart.safe_until)
                 stop = [[task, lease] for task, lease, worker in answer.stop if worker == runner.worker]
-                if stop:
-                    runner.channel.send(cancel=stop)
+                wait = [[task, lease] for task, lease, worker in answer.wait if worker == runner.worker]
+                if stop or wait:
+                    runner.channel.send(cancel=stop, wait=wait)
         return len(living)
 
     def _told(self, runner: RunnerProcess) -> Heartbeat:

@@ -26,6 +26,13 @@ create table penstock.jobs (
     owner           text,
     idempotency_key text,
     metadata        jsonb not null default '{}',
+    -- What people decided about the whole job. Its lanes follow; claims look here too, because a transaction that was
+    -- open meanwhile may have opened a lane the decision did not see.
+    paused_at       timestamptz,
+    paused_by       text,
+    pause_reason    text,
+    cancelled_at    timestamptz,
+    cancelled_by    text,
     created_at      timestamptz not null default now()
 );
 create unique index jobs_idempotency on penstock.jobs (pipeline, idempotency_key) where idempotency_key is not null;
@@ -55,6 +62,7 @@ create table penstock.lanes (
 create unique index lanes_key on penstock.lanes (pipeline, key, priority) where cancelled_at is null;
 create index lanes_active on penstock.lanes (pipeline, priority, id) where active;
 create index lanes_job on penstock.lanes (job_id) where job_id is not null;
+create index lanes_paused on penstock.lanes (id) where paused_at is not null and active;
 create index lanes_cancelled on penstock.lanes (id) where cancelled_at is not null and active;
 
 -- Inactive lanes that hold work again. Appended by whoever enqueues, because updating the lane there would make all
@@ -256,17 +264,23 @@ begin
             end if;
             return found_id;
         end if;
-        if open_lane.job_id is not null and not revive and exists (
-            select from penstock.lanes l where l.job_id = open_lane.job_id and l.cancelled_at is not null) then
-            raise exception 'Job % is cancelled; nothing can be added to it.', open_lane.job_id
-                using errcode = 'PK003', hint = 'Submit a new job.';
+        if open_lane.job_id is not null then
+            if revive then
+                update penstock.jobs set cancelled_at = null, cancelled_by = null
+                where id = open_lane.job_id and cancelled_at is not null;
+            elsif exists (select from penstock.jobs j where j.id = open_lane.job_id and j.cancelled_at is not null) then
+                raise exception 'Job % is cancelled; nothing can be added to it.', open_lane.job_id
+                    using errcode = 'PK003', hint = 'Submit a new job.';
+            end if;
         end if;
         -- A further priority of the same key, or lane of the same job, starts in the state of the first one.
         insert into penstock.lanes (pipeline, key, priority, owner, job_id, weight, max_running,
                                     paused_at, paused_by, pause_reason)
         select open_lane.pipeline, open_lane.key, open_lane.priority, open_lane.owner, open_lane.job_id,
-               coalesce(first.weight, 1), first.max_running, first.paused_at, first.paused_by, first.pause_reason
+               coalesce(first.weight, 1), first.max_running, coalesce(j.paused_at, first.paused_at),
+               coalesce(j.paused_by, first.paused_by), coalesce(j.pause_reason, first.pause_reason)
         from (select) one
+        left join penstock.jobs j on j.id = open_lane.job_id
         left join lateral (
             select l.weight, l.max_running, l.paused_at, l.paused_by, l.pause_reason from penstock.lanes l
             where l.cancelled_at is null

@@ -22,18 +22,6 @@ with taken as (
 )
 select count(*) from taken
 
--- name: of_job
--- Exact at the moment of reading: folded and not yet folded rows are summed in one snapshot.
-select c.state, sum(c.n)::bigint as n from penstock.counts c
-where c.lane = any (array(select id from penstock.lanes where job_id = $1))
-group by c.state
-
--- name: leased_of_job
-select count(*) from penstock.lanes l
-join penstock.stages s on s.pipeline = l.pipeline
-join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null
-where l.job_id = $1
-
 -- name: by_stage
 select stage, state, sum(n)::bigint as n from penstock.counts group by stage, state
 

@@ -8,12 +8,44 @@ returning id
 select id from penstock.jobs where pipeline = $1 and idempotency_key = $2
 
 -- name: get
-select id, pipeline, name, owner, metadata::text as metadata, created_at from penstock.jobs where id = $1
+select id, pipeline, name, owner, metadata::text as metadata, paused_at, paused_by, pause_reason, cancelled_at,
+       cancelled_by, created_at from penstock.jobs where id = $1
 
 -- name: list
-select id, pipeline, name, owner, metadata::text as metadata, created_at from penstock.jobs
+select id, pipeline, name, owner, metadata::text as metadata, paused_at, paused_by, pause_reason, cancelled_at,
+       cancelled_by, created_at from penstock.jobs
 where ($1::bigint is null or id < $1) and ($2::text is null or owner = $2)
 order by id desc limit $3
+
+-- name: pause
+with job as (
+    update penstock.jobs set paused_at = coalesce(paused_at, now()), paused_by = $2, pause_reason = $3
+    where id = $1 and cancelled_at is null returning id, paused_at
+), lanes as (
+    update penstock.lanes l set paused_at = job.paused_at, paused_by = $2, pause_reason = $3
+    from job where l.job_id = job.id and l.cancelled_at is null
+)
+select id from job
+
+-- name: resume
+with job as (
+    update penstock.jobs set paused_at = null, paused_by = null, pause_reason = null
+    where id = $1 and cancelled_at is null returning id
+), lanes as (
+    update penstock.lanes l set paused_at = null, paused_by = null, pause_reason = null
+    from job where l.job_id = job.id and l.cancelled_at is null
+)
+select id from job
+
+-- name: cancel
+-- Touches the job and its lanes only; `sweep_cancelled` ends the rows, running ones are told with the next heartbeat.
+with job as (
+    update penstock.jobs set cancelled_at = now(), cancelled_by = $2 where id = $1 and cancelled_at is null returning id
+), lanes as (
+    update penstock.lanes l set cancelled_at = now(), cancelled_by = $2, active = true
+    from job where l.job_id = job.id and l.cancelled_at is null
+)
+select id from job
 
 -- name: finished_tasks
 -- The oldest finished tasks of a job in one status. The caller takes them away, so the next call finds the next ones;

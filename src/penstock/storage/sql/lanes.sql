@@ -14,30 +14,38 @@ select id, pipeline, key, priority, weight, max_running, active, paused_at, paus
        cancelled_by
 from penstock.lanes where job_id = $1 order by id
 
--- name: pause_job
-update penstock.lanes set paused_at = coalesce(paused_at, now()), paused_by = $2, pause_reason = $3
-where job_id = $1 and cancelled_at is null returning id
-
--- name: resume_job
-update penstock.lanes set paused_at = null, paused_by = null, pause_reason = null
-where job_id = $1 and cancelled_at is null returning id
-
--- name: cancel_job
--- Touches the lane only; `sweep_cancelled` ends the rows, running ones are told with the next heartbeat.
-update penstock.lanes set cancelled_at = now(), cancelled_by = $2, active = true
-where job_id = $1 and cancelled_at is null returning id
+-- name: follow_jobs
+-- Lanes do what was decided about their job. The decision reaches the lanes it sees; this reaches those that an open
+-- transaction held back. The lock shows the newest decision, and keeps the next one away until this is stored.
+with decided as (
+    select j.id, j.paused_at, j.paused_by, j.pause_reason, j.cancelled_at, j.cancelled_by from penstock.jobs j
+    where j.id = any (array(
+        select l.job_id from penstock.lanes l join penstock.jobs k on k.id = l.job_id
+        where l.active and l.cancelled_at is null
+          and (k.cancelled_at is not null or (k.paused_at is null) <> (l.paused_at is null))
+        limit 1000))
+    order by j.id for share
+)
+update penstock.lanes l
+set paused_at = d.paused_at, paused_by = d.paused_by, pause_reason = d.pause_reason, cancelled_at = d.cancelled_at,
+    cancelled_by = d.cancelled_by
+from decided d where l.job_id = d.id and l.cancelled_at is null
+returning l.id
 
 -- name: pause
 update penstock.lanes set paused_at = coalesce(paused_at, now()), paused_by = $3, pause_reason = $4
-where pipeline = $1 and key = $2 and cancelled_at is null returning id
+where pipeline = $1 and key = $2 and cancelled_at is null and job_id is null returning id
 
 -- name: resume
 update penstock.lanes set paused_at = null, paused_by = null, pause_reason = null
-where pipeline = $1 and key = $2 and cancelled_at is null returning id
+where pipeline = $1 and key = $2 and cancelled_at is null and job_id is null returning id
 
 -- name: cancel
 update penstock.lanes set cancelled_at = now(), cancelled_by = $3, active = true
-where pipeline = $1 and key = $2 and cancelled_at is null returning id
+where pipeline = $1 and key = $2 and cancelled_at is null and job_id is null returning id
+
+-- name: job_of_key
+select job_id from penstock.lanes where pipeline = $1 and key = $2 and job_id is not null order by id desc limit 1
 
 -- name: configure
 -- Weight and limit of a lane, all its priorities.
@@ -63,6 +71,20 @@ with woken as (
     select l.id from penstock.lanes l where l.id in (select lane from woken) and not l.active order by l.id for no key update
 )
 update penstock.lanes set active = true where id in (select id from ids) returning id
+
+-- name: activate_stranded
+-- Lanes at rest that hold waiting rows nobody would look for: rows that came past `enqueue`, a restored table. Steps
+-- from lane to lane along the index, so it costs a probe per lane that holds something.
+with recursive holding as (
+    (select stage, lane from penstock.queue where worker is null order by stage, lane limit 1)
+    union all
+    select n.stage, n.lane from holding h
+    cross join lateral (
+        select stage, lane from penstock.queue
+        where worker is null and (stage, lane) > (h.stage, h.lane) order by stage, lane limit 1) n
+)
+update penstock.lanes set active = true
+where not active and id = any (array(select lane from holding)) returning id
 
 -- name: lock_idle_candidates
 -- First half of the clean-up: hold lanes that look empty. Enqueuers hold a key-share lock on their lane until

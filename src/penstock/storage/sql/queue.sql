@@ -16,8 +16,9 @@ with picked as (
         where stage = w.stage and lane = w.lane and worker is null
           and run_at <= now() and (run_at, task_id) > (w.after_run_at, w.after_task)
           -- Pause and cancel take effect here, whatever the worker believes.
-          and exists (select from penstock.lanes l
-                      where l.id = w.lane and l.paused_at is null and l.cancelled_at is null)
+          and exists (select from penstock.lanes l left join penstock.jobs j on j.id = l.job_id
+                      where l.id = w.lane and l.paused_at is null and l.cancelled_at is null
+                        and j.paused_at is null and j.cancelled_at is null)
           and exists (select from penstock.stages s where s.id = w.stage and s.paused_at is null)
         order by run_at, task_id
         limit w.quota
@@ -39,8 +40,10 @@ from claimed c join penstock.tasks t on t.id = c.task_id
 with picked as (
     select q.task_id from penstock.queue q
     join penstock.lanes l on l.id = q.lane and l.paused_at is null and l.cancelled_at is null
+    left join penstock.jobs j on j.id = l.job_id
     join penstock.stages s on s.id = q.stage and s.paused_at is null
     where q.task_id = any ($1::bigint[]) and q.worker is null and q.run_at <= now()
+      and j.paused_at is null and j.cancelled_at is null
     for update of q skip locked
 ), claimed as (
     update penstock.queue
@@ -253,6 +256,18 @@ from penstock.lanes l
 join penstock.stages s on s.pipeline = l.pipeline
 join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null
 where l.cancelled_at is not null and l.active and q.worker = any ($1::bigint[])
+
+-- name: asked_to_wait
+-- Leases of these workers in stages and lanes that were paused since: what has not begun goes back.
+select q.task_id, q.lease, q.worker
+from penstock.stages s join penstock.queue q on q.stage = s.id and q.worker is not null
+where s.paused_at is not null and q.worker = any ($1::bigint[])
+union
+select q.task_id, q.lease, q.worker
+from penstock.lanes l
+join penstock.stages s on s.pipeline = l.pipeline
+join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null
+where l.paused_at is not null and l.active and q.worker = any ($1::bigint[])
 
 -- name: leases_of
 -- Everything one worker holds; `ran` says whether its last heartbeat named the task as running.

@@ -135,13 +135,15 @@ where l.id < $1 and ($2 or l.active) and ($3::text is null or l.pipeline = $3)
 order by l.id desc limit $4
 
 -- name: job_movements
--- Counters of several jobs at once, with the state of their lanes.
-select l.job_id, bool_and(l.cancelled_at is not null) as cancelled, bool_or(l.paused_at is not null) as paused,
+-- Counters of several jobs at once, with what was decided about them. Only leased rows are counted, and there are never
+-- more than the fleet can run.
+select j.id as job_id, j.cancelled_at is not null as cancelled, j.paused_at is not null as paused,
        coalesce(sum(c.present), 0)::bigint as present, coalesce(sum(c.total), 0)::bigint as total,
        coalesce(sum(c.done), 0)::bigint as done, coalesce(sum(c.error), 0)::bigint as error,
        coalesce(sum(c.not_found), 0)::bigint as not_found, coalesce(sum(c.skipped), 0)::bigint as skipped,
        coalesce(sum(c.cancelled), 0)::bigint as cancelled_tasks, coalesce(sum(q.running), 0)::bigint as running
-from penstock.lanes l
+from penstock.jobs j
+left join penstock.lanes l on l.job_id = j.id
 cross join lateral (
     select sum(case state when 0 then n else -n end) as present,
            sum(case state when 0 then n when 7 then -n else 0 end) as total,
@@ -153,8 +155,8 @@ cross join lateral (
     select count(*) as running from penstock.stages s
     join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null
     where s.pipeline = l.pipeline) q
-where l.job_id = any ($1::bigint[])
-group by l.job_id
+where j.id = any ($1::bigint[])
+group by j.id
 
 -- name: job_ended_lately
 -- How many of a job's tasks ended in the last minute, for its ETA; counts an index range, never more than $2 a state.

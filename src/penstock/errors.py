@@ -15,7 +15,8 @@
     ├── TaskFailed                 raised by ``result()`` of a task that ended badly
     ├── DatabaseError
     │   ├── DatabaseUnavailable    no connection
-    │   │   └── DatabaseLoginRefused   user or password are wrong
+    │   │   ├── DatabaseLoginRefused   user or password are wrong
+    │   │   └── TransactionLost        the connection of ``ctx.transaction()`` is gone
     │   ├── DatabaseTooOld         PostgreSQL before 15
     │   ├── DatabaseReadOnly       a standby, or a server in recovery
     │   ├── DatabaseFull           no space left
@@ -169,6 +170,18 @@ class DatabaseLoginRefused(DatabaseUnavailable):
         super().__init__(
             what=f"the server{where} refused the login ({cause})",
             next_step="Check the user and password in PENSTOCK_DATABASE_URL.",
+        )
+
+
+class TransactionLost(DatabaseUnavailable):
+    """Not the handler's fault, so it burns no attempt. ``began``: the handler was inside the block already."""
+
+    def __init__(self, *, began: bool, cause: str) -> None:
+        self.began = began
+        what = "was lost" if began else "could not be had"
+        super().__init__(
+            what=f"the connection of ctx.transaction() {what} ({cause})",
+            next_step="The task runs again by itself; no attempt was burned.",
         )
 
 

@@ -107,3 +107,10 @@ async def raises(ctx: Context, what: str) -> None:
     pen.note(ctx, "start")
     texts = {"nul": "a\0b", "surrogate": "\udcff", "long": "x" * 5_000_000}
     raise ValueError(texts[what])
+
+
+@app.task(retry=_AT_ONCE)
+async def ends_its_connection(ctx: Context, statement: str = "select pg_terminate_backend(pg_backend_pid())") -> None:
+    pen.note(ctx, "start")
+    async with ctx.transaction() as transaction:
+        await transaction.connection.execute(statement)

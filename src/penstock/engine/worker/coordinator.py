@@ -34,6 +34,9 @@ class Coordinator:
 
     def run_once(self) -> int:
         """One cycle: stages in order, each up to its allowance. Returns how many tasks may start."""
+        if self._suspect is not None:
+            # Nobody may start before it. While others run, the end of the last one wakes it.
+            return self._suspect[0].wake(1) if self.running == 0 else 0
         total = 0
         for stage, pool in self._pools.items():
             count = min(len(self._inboxes[stage]), pool.idle_count)

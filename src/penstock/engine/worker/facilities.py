@@ -18,7 +18,7 @@ from penstock.engine.report import tell_advanced, tell_finished
 from penstock.engine.run import LiveStage, caller, decide_value
 from penstock.engine.tracing import traced, tracing_enabled
 from penstock.engine.worker.isolated import Children
-from penstock.errors import PermanentError
+from penstock.errors import PermanentError, TransactionLost
 from penstock.failpoints import Failpoints
 from penstock.model import Advance, Claimed, Finish, Release
 from penstock.storage import database, queue
@@ -97,8 +97,7 @@ class Facilities:
         result that cannot be stored."""
         claimed = context._claimed
         stage = self._stages[claimed.stage]
-        assert self._pool is not None
-        async with self._pool.acquire() as connection, connection.transaction():
+        async with self._in_transaction() as connection:
             transaction = Transaction(connection)
             yield transaction
             encode(transaction.result, what="result", limit_bytes=stage.max_result_bytes)
@@ -114,6 +113,26 @@ class Facilities:
         else:
             tell_advanced(self._events, [settlement], {claimed.task_id: False})
 
+    @asynccontextmanager
+    async def _in_transaction(self) -> AsyncIterator[Any]:
+        """Tells a connection that went away, which is nobody's fault, from whatever the handler did with it."""
+        assert self._pool is not None
+        try:
+            connection = await self._pool.acquire()
+        except Exception as error:
+            if not database.passing(error):
+                raise
+            raise TransactionLost(began=False, cause=str(error) or type(error).__name__) from error
+        try:
+            async with connection.transaction():
+                yield connection
+        except Exception as error:
+            if not (_is_gone(connection) or isinstance(error, database.REFUSED)):
+                raise
+            raise TransactionLost(began=True, cause=str(error) or type(error).__name__) from error
+        finally:
+            await self._pool.release(connection)
+
     async def _settle(self, connection: Any, context: Context, settlement: Finish | Advance) -> None:
         if isinstance(settlement, Finish):
             current = await queue.finish(connection, self._worker, [settlement])
@@ -128,3 +147,11 @@ class Facilities:
 
     def in_process(self, definition: StageDefinition, context: Context, values: dict[str, Any]) -> Awaitable[Any]:
         return self._children.call(definition, context, values)
+
+
+def _is_gone(connection: Any) -> bool:
+    """The pool takes a dead connection back by itself; what is left of it cannot be asked any more."""
+    try:
+        return bool(connection.is_closed())
+    except asyncpg.InterfaceError:
+        return True

@@ -105,7 +105,7 @@ class Health:
         if self._settings.profile == "paced":
             return 0
         waiting = sum(min(len(self._inboxes[stage]), pool.idle_count) for stage, pool in self._pools.items())
-        return self._coordinator.run_once() if waiting else 0
+        return self._coordinator.run_once() if waiting or self._coordinator.suspect is not None else 0
 
     def _longest_silence(self) -> float:
         paced = self._settings.profile == "paced"

@@ -81,6 +81,7 @@ class Pool:
             for number in range(1, stage.pool + 1)
         ]
         self._idle: list[Processor] = []
+        self._held_back = False
 
     def start(self) -> None:
         for processor in self.processors:
@@ -113,12 +114,18 @@ class Pool:
             counts[processor.state] += 1
         return counts
 
-    def wake(self, count: int) -> None:
-        """Let up to this many idle processors look for work."""
+    def wake(self, count: int) -> int:
+        """Let up to this many idle processors look for work; returns how many."""
         idle = self._idle
-        while count > 0 and idle:
+        woken = min(count, len(idle))
+        for _ in range(woken):
             idle.pop().wake.set()
-            count -= 1
+        return woken
+
+    def take_held_back(self) -> bool:
+        """Whether a processor was woken since the last call and found the leases in doubt: it is owed a wake-up."""
+        owed, self._held_back = self._held_back, False
+        return owed
 
     def interrupt(self, processor: Processor, why: DeadlinePassed | StopAsked | HandBack) -> None:
         """Ask a running handler to end. Async handlers are cancelled where they wait; threads have to look at
@@ -136,8 +143,10 @@ class Pool:
         turn_ends = 0
         while not self._stopping:
             # Once a turn is enough: a process that was frozen finds its turn over.
-            claimed = None if time.monotonic_ns() > turn_ends and not self._safe() else self._next_for(self, processor)
+            unsafe = time.monotonic_ns() > turn_ends and not self._safe()
+            claimed = None if unsafe else self._next_for(self, processor)
             if claimed is None:
+                self._held_back = self._held_back or unsafe
                 self._idle.append(processor)
                 processor.wake.clear()
                 await processor.wake.wait()

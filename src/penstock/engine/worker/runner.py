@@ -271,20 +271,23 @@ class Runner:
     # ---------------------------------------------------------------- loops
 
     async def _watch_deadlines(self) -> None:
-        safe = True
         while True:
             await asyncio.sleep(_DEADLINE_TICK_SECONDS)
             if not self._slots.safe():
-                safe = False
                 self._lapsed()
-            elif not safe:
-                safe = True
-                self._coordinator.run_once()
+            else:
+                self._wake_held_back()
             now = time.monotonic_ns()
             for pool in self._pools.values():
                 for processor in pool.busy:
                     if now > processor.deadline and processor.interruption is None:
                         pool.interrupt(processor, DeadlinePassed((processor.deadline - processor.started) / 1e9))
+
+    def _wake_held_back(self) -> None:
+        """The leases may have been in doubt for less than a tick, so the pools remember it."""
+        owed = [pool for pool in self._pools.values() if pool.take_held_back()]
+        if owed:
+            self._coordinator.run_once()
 
     async def _paced_cycles(self) -> None:
         while True:

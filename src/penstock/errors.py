@@ -115,12 +115,22 @@ class NotKnown(PenstockError):
 class IllegalMove(PenstockError):
     """Nothing was changed: the object is in a state that does not allow the move."""
 
-    def __init__(self, *, move: str, subject: str, state: str, allowed_from: Iterable[str]) -> None:
+    def __init__(
+        self,
+        *,
+        move: str,
+        subject: str,
+        state: str,
+        allowed_from: Iterable[str],
+        next_step: str = "Look at it again: somebody else may have moved it meanwhile.",
+    ) -> None:
         self.move = move
         self.state = state
         self.allowed_from = tuple(allowed_from)
         listed = ", ".join(self.allowed_from)
-        super().__init__(f"Cannot {move} {subject}: it is {state}, and {move} is possible only from {listed}.")
+        super().__init__(
+            f"Cannot {move} {subject}: it is {state}, and {move} is possible only from {listed}. {next_step}"
+        )
 
 
 class StaleLease(PenstockError):

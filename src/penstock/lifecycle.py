@@ -50,6 +50,8 @@ class Move:
     targets: tuple[State, ...]
     burns: bool = False
     by: str
+    # What to do instead, for whoever asks for it in another state.
+    instead: str = "Look at it again: somebody else may have moved it meanwhile."
 
 
 MOVES: tuple[Move, ...] = (
@@ -60,7 +62,8 @@ MOVES: tuple[Move, ...] = (
         targets=(State.DONE, State.ERROR, State.NOT_FOUND, State.SKIPPED, State.CANCELLED),
         by="worker",
     ),
-    Move(name="advance", origins=(State.PROCESSING,), targets=(State.PENDING,), by="worker"),
+    # A task that was asked to stop does not go on to its next stage.
+    Move(name="advance", origins=(State.PROCESSING,), targets=(State.PENDING, State.CANCELLED), by="worker"),
     Move(name="retry", origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED), burns=True, by="worker"),
     Move(name="snooze", origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED), by="worker"),
     Move(name="hand back", origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED), by="worker"),
@@ -72,16 +75,67 @@ MOVES: tuple[Move, ...] = (
         by="supervisor",
     ),
     Move(name="rescue", origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED, State.ERROR), by="upkeep"),
-    Move(name="cancel", origins=UNFINISHED, targets=(State.CANCELLED,), by="person"),
-    Move(name="reprocess", origins=FINISHED, targets=(State.PENDING,), by="person"),
-    Move(name="edit", origins=(State.ERROR,), targets=(State.SKIPPED,), by="person"),
+    Move(
+        name="cancel",
+        origins=UNFINISHED,
+        targets=(State.CANCELLED,),
+        by="person",
+        instead="It has ended, so there is nothing to stop; its outcome stays.",
+    ),
+    Move(
+        name="reprocess",
+        origins=FINISHED,
+        targets=(State.PENDING,),
+        by="person",
+        instead="Wait for its end, or cancel it first.",
+    ),
+    Move(
+        name="replay",
+        origins=(State.ERROR,),
+        targets=(State.PENDING,),
+        by="person",
+        instead="Only dead letters are replayed; reprocess starts any finished task again.",
+    ),
+    Move(
+        name="edit",
+        origins=(State.ERROR,),
+        targets=(State.SKIPPED,),
+        by="person",
+        instead="Only dead letters are edited; enqueue a new task with the input you want.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobMove:
+    """What people decide about a whole job. A finished job can still be given tasks, so most moves stay possible."""
+
+    name: str
+    origins: tuple[JobState, ...]
+    instead: str
+
+
+_NOT_CANCELLED = tuple(state for state in JobState if state is not JobState.CANCELLED)
+_SUBMIT_ANEW = "Reprocess its cancelled tasks to bring it back, or submit a new job."
+
+JOB_MOVES: tuple[JobMove, ...] = (
+    JobMove(name="pause", origins=_NOT_CANCELLED, instead=_SUBMIT_ANEW),
+    JobMove(name="resume", origins=_NOT_CANCELLED, instead=_SUBMIT_ANEW),
+    JobMove(name="cancel", origins=_NOT_CANCELLED, instead="It is cancelled already; nothing more of it starts."),
+    JobMove(name="reprioritise", origins=_NOT_CANCELLED, instead=_SUBMIT_ANEW),
+    JobMove(name="reprocess", origins=tuple(JobState), instead="Look at its tasks."),
 )
 
 _BY_NAME = {move.name: move for move in MOVES}
+_JOB_BY_NAME = {move.name: move for move in JOB_MOVES}
 
 
 def move(name: str) -> Move:
     return _BY_NAME[name]
+
+
+def job_move(name: str) -> JobMove:
+    return _JOB_BY_NAME[name]
 
 
 def allowed(name: str, state: State) -> bool:
@@ -89,12 +143,34 @@ def allowed(name: str, state: State) -> bool:
     return state in _BY_NAME[name].origins
 
 
+def allowed_of_job(name: str, state: JobState) -> bool:
+    return state in _JOB_BY_NAME[name].origins
+
+
+def refusal(name: str, state: State, subject: str) -> IllegalMove | None:
+    """The error with the states that would have allowed the move; None where it is legal."""
+    return None if allowed(name, state) else _illegal(_BY_NAME[name], state, subject)
+
+
 def require(name: str, state: State, subject: str) -> None:
-    """Raise :class:`IllegalMove` with the states that would have allowed it."""
+    """Raise :class:`IllegalMove` unless the move is legal."""
     if not allowed(name, state):
-        raise IllegalMove(
-            move=name, subject=subject, state=state.name, allowed_from=[s.name for s in _BY_NAME[name].origins]
-        )
+        raise _illegal(_BY_NAME[name], state, subject)
+
+
+def require_of_job(name: str, state: JobState, subject: str) -> None:
+    if not allowed_of_job(name, state):
+        raise _illegal(_JOB_BY_NAME[name], state, subject)
+
+
+def _illegal(wanted: Move | JobMove, state: State | JobState, subject: str) -> IllegalMove:
+    return IllegalMove(
+        move=wanted.name,
+        subject=subject,
+        state=state.name,
+        allowed_from=[origin.name for origin in wanted.origins],
+        next_step=wanted.instead,
+    )
 
 
 def diagram() -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,11 +15,13 @@ from hypothesis import strategies as st
 from penstock.engine import fire_times, schedule, scheduling
 from penstock.engine.events import NAMES, Event, Events
 from penstock.engine.schedule import ScheduleDefinition, fire_key, plan
+from penstock.engine.steering import schedules as steering
 from penstock.engine.upkeep import schedules as duty_module
 from penstock.engine.upkeep.schedules import Schedules
 from penstock.errors import InvalidDefinition, NotKnown, UnknownTask, UsageError
 from penstock.failpoints import FailpointHit, Failpoints
 from penstock.storage import schedules, stages
+from penstock.storage.database import translated
 from penstock.storage.stages import Declared
 from tests.unit.test_schedule import CHANGES, brute_force, crons
 
@@ -71,6 +74,20 @@ async def others(clock: Clock, database_url: str) -> AsyncIterator[list[asyncpg.
             await one.close()
 
 
+class People:
+    """As much of an application as steering asks for, on the connection that follows the test's clock."""
+
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+        self.heard: list[Event] = []
+        self.events = Events([self.heard.append])
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[asyncpg.Connection]:
+        with translated():
+            yield self._connection
+
+
 def stage(name: str) -> Declared:
     return Declared(name=name, position=0, max_attempts=3, max_running=None, policy="{}")
 
@@ -104,7 +121,7 @@ async def test_a_due_schedule_enqueues_its_task_once_with_input_options_and_key(
     connection: asyncpg.Connection, clock: Clock
 ):
     options = {"priority": "high", "lane": "night", "owner": "ann", "max_attempts": 7, "timeout": 30}
-    await scheduling.create(connection, hourly(input={"day": "today"}, options=options))
+    await steering.create(People(connection), hourly(input={"day": "today"}, options=options), by="ann")
     assert await run(connection) == {}
     await clock.set(START + HOUR)
     heard: list[Event] = []
@@ -130,7 +147,7 @@ async def test_workers_that_run_at_the_same_time_fire_once(
     connection: asyncpg.Connection, clock: Clock, others: list[asyncpg.Connection]
 ):
     for number in range(20):
-        await scheduling.create(connection, hourly(f"hourly {number}"))
+        await steering.create(People(connection), hourly(f"hourly {number}"), by="ann")
     for round_ in range(1, 6):
         await clock.set(START + round_ * HOUR)
         counts = await asyncio.gather(*(run(one) for one in others))
@@ -141,7 +158,7 @@ async def test_workers_that_run_at_the_same_time_fire_once(
 async def test_a_worker_that_saw_it_due_before_another_fired_does_nothing_even_after_retention(
     connection: asyncpg.Connection, clock: Clock, others: list[asyncpg.Connection]
 ):
-    await scheduling.create(connection, hourly())
+    await steering.create(People(connection), hourly(), by="ann")
     await clock.set(START + HOUR)
     seen = await stored(others[0])
     assert await run(connection) == {"fired": 1}
@@ -156,8 +173,8 @@ async def test_a_worker_that_saw_it_due_before_another_fired_does_nothing_even_a
 async def test_a_schedule_that_is_being_fired_is_neither_waited_for_nor_fired_again(
     connection: asyncpg.Connection, clock: Clock, others: list[asyncpg.Connection]
 ):
-    await scheduling.create(connection, hourly("a"))
-    await scheduling.create(connection, hourly("b"))
+    await steering.create(People(connection), hourly("a"), by="ann")
+    await steering.create(People(connection), hourly("b"), by="ann")
     await clock.set(START + HOUR)
     async with others[0].transaction():
         await others[0].execute("select from penstock.schedules where name = 'a' for update")
@@ -170,7 +187,7 @@ async def test_a_schedule_that_is_being_fired_is_neither_waited_for_nor_fired_ag
 async def test_a_fire_that_dies_before_its_commit_happens_exactly_once_later(
     connection: asyncpg.Connection, clock: Clock, others: list[asyncpg.Connection]
 ):
-    await scheduling.create(connection, hourly())
+    await steering.create(People(connection), hourly(), by="ann")
     await clock.set(START + HOUR)
     with pytest.raises(FailpointHit):
         await run(others[0], failpoints=Failpoints("after_schedule_fire:raise:1"))
@@ -194,7 +211,7 @@ async def test_a_cancelled_run_leaves_the_fire_to_the_next(
     others: list[asyncpg.Connection],
     monkeypatch: pytest.MonkeyPatch,
 ):
-    await scheduling.create(connection, hourly())
+    await steering.create(People(connection), hourly(), by="ann")
     await clock.set(START + HOUR)
     reached = asyncio.Event()
     fire = schedules.fire
@@ -243,7 +260,7 @@ async def test_only_the_clock_of_the_database_counts(
         monkeypatch.setattr(module, "datetime", Absurd)
     monkeypatch.setattr(time, "time", lambda: -2e9)
     await clock.set(datetime(2061, 7, 28, 12, 30, tzinfo=UTC))
-    view = await scheduling.create(connection, hourly())
+    view = await steering.create(People(connection), hourly(), by="ann")
     assert view.upcoming[0] == datetime(2061, 7, 28, 13, 0, tzinfo=UTC)
     assert await run(connection) == {}
     await clock.set(datetime(2061, 7, 28, 13, 0, tzinfo=UTC))
@@ -252,7 +269,7 @@ async def test_only_the_clock_of_the_database_counts(
 
 
 async def test_a_clock_that_is_set_back_fires_nothing_twice(connection: asyncpg.Connection, clock: Clock):
-    await scheduling.create(connection, hourly())
+    await steering.create(People(connection), hourly(), by="ann")
     await clock.set(START + 2 * HOUR)
     await run(connection)
     await connection.execute("delete from penstock.queue")
@@ -268,7 +285,7 @@ async def test_a_clock_that_is_set_back_fires_nothing_twice(connection: asyncpg.
 
 async def missed(connection: asyncpg.Connection, clock: Clock, policy: str) -> list[Event]:
     heard: list[Event] = []
-    await scheduling.create(connection, hourly(missed=policy))
+    await steering.create(People(connection), hourly(missed=policy), by="ann")
     await clock.set(START + 5 * HOUR + 20 * MINUTE)
     while await run(connection, events=Events([heard.append])):
         pass
@@ -298,8 +315,8 @@ async def test_policy_skip_catches_up_with_none(connection: asyncpg.Connection, 
 
 
 async def test_catching_up_goes_in_bounded_pieces_and_starves_nobody(connection: asyncpg.Connection, clock: Clock):
-    await scheduling.create(connection, hourly("busy", cron="@every 1s", missed="all"))
-    await scheduling.create(connection, hourly())
+    await steering.create(People(connection), hourly("busy", cron="@every 1s", missed="all"), by="ann")
+    await steering.create(People(connection), hourly(), by="ann")
     await clock.set(START + HOUR)
     assert await run(connection) == {"fired": 501}
     assert await run(connection) == {"fired": 1000}
@@ -333,7 +350,7 @@ async def test_whatever_the_absences_every_time_is_fired_once_or_left_out_as_the
     start = now = datetime.fromisoformat(CHANGES[zone][change]).replace(tzinfo=UTC) - 6 * HOUR
     await clock.set(now)
     definition = hourly(cron=cron, timezone=zone, missed=policy)
-    await scheduling.create(connection, definition)
+    await steering.create(People(connection), definition, by="ann")
     for seconds in absences:
         now += timedelta(seconds=seconds)
         await clock.set(now)
@@ -355,7 +372,7 @@ async def test_whatever_the_absences_every_time_is_fired_once_or_left_out_as_the
 
 async def test_one_broken_schedule_stops_nobody_and_moves_on(connection: asyncpg.Connection, clock: Clock):
     for number in range(100):
-        await scheduling.create(connection, hourly(f"hourly {number:02}"))
+        await steering.create(People(connection), hourly(f"hourly {number:02}"), by="ann")
     change = "update penstock.schedules set {} where name = $1"
     await connection.execute(change.format("pipeline = 'nobody'"), "hourly 10")
     await connection.execute(change.format("input = jsonb_build_object('x', repeat('x', 70000))"), "hourly 20")
@@ -379,15 +396,15 @@ async def test_one_broken_schedule_stops_nobody_and_moves_on(connection: asyncpg
     assert sorted(event.data["schedule"] for event in failed) == sorted(rows)
     assert all(event.name in NAMES for event in heard)
 
-    await scheduling.update(connection, hourly("hourly 10"))
-    await scheduling.update(connection, hourly("hourly 40"))
+    await steering.update(People(connection), hourly("hourly 10"), by="ann")
+    await steering.update(People(connection), hourly("hourly 40"), by="ann")
     await clock.set(START + 2 * HOUR)
     assert (await run(connection))["fired"] == 97
     assert (await stored(connection, "hourly 10")).last_error is None
 
 
 async def test_a_fault_of_the_database_leaves_the_fire_due_and_is_told(connection: asyncpg.Connection, clock: Clock):
-    await scheduling.create(connection, hourly())
+    await steering.create(People(connection), hourly(), by="ann")
     await clock.set(START + HOUR)
     await connection.execute("alter table penstock.counts rename to counts_away")
     with pytest.raises(asyncpg.UndefinedTableError):
@@ -400,8 +417,8 @@ async def test_a_fault_of_the_database_leaves_the_fire_due_and_is_told(connectio
 async def test_a_lane_that_is_locked_postpones_only_its_own_schedule(
     connection: asyncpg.Connection, clock: Clock, others: list[asyncpg.Connection]
 ):
-    await scheduling.create(connection, hourly("a", options={"lane": "busy"}))
-    await scheduling.create(connection, hourly("b"))
+    await steering.create(People(connection), hourly("a", options={"lane": "busy"}), by="ann")
+    await steering.create(People(connection), hourly("b"), by="ann")
     await connection.execute("select penstock.open_lane('report', 'busy', 0)")
     await clock.set(START + HOUR)
     async with others[0].transaction():
@@ -441,13 +458,13 @@ async def test_the_next_time_is_calculated_anew_only_if_the_times_changed(connec
 
 async def test_what_code_no_longer_declares_is_left_and_marked(connection: asyncpg.Connection, clock: Clock):
     await scheduling.declare(connection, [hourly("of another app")], source="shop")
-    await scheduling.create(connection, hourly("of a person"))
+    await steering.create(People(connection), hourly("of a person"), by="ann")
     await scheduling.declare(connection, [hourly(), hourly("old")])
     assert await scheduling.declare(connection, [hourly()]) == {"declared": 1, "changed": 0, "left": 1}
     declared = {row.name: row.declared for row in await schedules.listing(connection)}
     assert declared == {"hourly": True, "of a person": False, "of another app": True, "old": False}
     await scheduling.declare(connection, [])
-    await scheduling.delete(connection, "old")
+    await steering.delete(People(connection), "old", by="ann")
     await clock.set(START + HOUR)
     assert await run(connection) == {"fired": 3}
 
@@ -473,13 +490,13 @@ async def test_a_name_that_is_declared_twice_is_refused(connection: asyncpg.Conn
 
 
 async def test_times_that_pass_during_a_pause_are_not_caught_up(connection: asyncpg.Connection, clock: Clock):
-    await scheduling.create(connection, hourly(missed="all"))
-    paused = await scheduling.pause(connection, "hourly", by="ann")
+    await steering.create(People(connection), hourly(missed="all"), by="ann")
+    paused = await steering.pause(People(connection), "hourly", by="ann")
     assert (paused.schedule.paused_by, paused.upcoming) == ("ann", ())
-    assert (await scheduling.pause(connection, "hourly", by="bob")).schedule.paused_by == "ann"
+    assert (await steering.pause(People(connection), "hourly", by="bob")).schedule.paused_by == "ann"
     await clock.set(START + 5 * HOUR + MINUTE)
     assert await run(connection) == {}
-    resumed = await scheduling.resume(connection, "hourly")
+    resumed = await steering.resume(People(connection), "hourly", by="ann")
     assert (resumed.schedule.paused_at, resumed.upcoming[0]) == (None, START + 6 * HOUR)
     assert await run(connection) == {}
     await clock.set(START + 6 * HOUR)
@@ -488,40 +505,40 @@ async def test_times_that_pass_during_a_pause_are_not_caught_up(connection: asyn
 
 
 async def test_resuming_what_is_not_paused_drops_no_fire(connection: asyncpg.Connection, clock: Clock):
-    await scheduling.create(connection, hourly())
+    await steering.create(People(connection), hourly(), by="ann")
     await clock.set(START + HOUR + MINUTE)
-    await scheduling.resume(connection, "hourly")
+    await steering.resume(People(connection), "hourly", by="ann")
     assert await run(connection) == {"fired": 1}
 
 
 async def test_a_pause_that_comes_first_wins_over_a_worker_that_saw_it_due(
     connection: asyncpg.Connection, clock: Clock
 ):
-    await scheduling.create(connection, hourly())
+    await steering.create(People(connection), hourly(), by="ann")
     await clock.set(START + HOUR)
     seen = await stored(connection)
-    await scheduling.pause(connection, "hourly", by="ann")
+    await steering.pause(People(connection), "hourly", by="ann")
     assert await Schedules()._turn(connection, seen, 10) == {}
     assert await keys(connection) == []
 
 
 async def test_fire_now_enqueues_each_time_and_leaves_the_next_time_alone(connection: asyncpg.Connection, clock: Clock):
-    await scheduling.create(connection, hourly(input={"a": 1}, options={"priority": 5}))
-    await scheduling.pause(connection, "hourly", by="ann")
-    first, second = [await scheduling.fire_now(connection, "hourly") for _ in range(2)]
+    await steering.create(People(connection), hourly(input={"a": 1}, options={"priority": 5}), by="ann")
+    await steering.pause(People(connection), "hourly", by="ann")
+    first, second = [await steering.fire_now(People(connection), "hourly", by="ann") for _ in range(2)]
     assert first != second
     assert all(key.startswith("schedule:hourly:now:") for key in await keys(connection))
     row = await stored(connection)
     assert (row.next_fire_at, row.last_fire_at, row.last_task_id) == (START + HOUR, None, second)
     await connection.execute("update penstock.schedules set pipeline = 'nobody'")
     with pytest.raises(UnknownTask, match="'nobody'"):
-        await scheduling.fire_now(connection, "hourly")
+        await steering.fire_now(People(connection), "hourly", by="ann")
 
 
 async def test_the_list_shows_the_next_five_times(connection: asyncpg.Connection, clock: Clock):
-    await scheduling.create(connection, hourly())
-    await scheduling.create(connection, hourly("nightly", cron="30 2 * * *", timezone="Europe/Berlin"))
-    await scheduling.create(connection, hourly("broken"))
+    await steering.create(People(connection), hourly(), by="ann")
+    await steering.create(People(connection), hourly("nightly", cron="30 2 * * *", timezone="Europe/Berlin"), by="ann")
+    await steering.create(People(connection), hourly("broken"), by="ann")
     await connection.execute("update penstock.schedules set cron = 'x' where name = 'broken'")
     views = {view.schedule.name: view.upcoming for view in await scheduling.listing(connection)}
     assert views["hourly"] == tuple(START + number * HOUR for number in range(1, 6))
@@ -537,34 +554,34 @@ async def test_the_list_shows_the_next_five_times(connection: asyncpg.Connection
 
 async def test_wrong_wishes_are_answered_with_a_sentence(connection: asyncpg.Connection, clock: Clock):
     await scheduling.declare(connection, [hourly("declared")])
-    await scheduling.create(connection, hourly())
+    await steering.create(People(connection), hourly(), by="ann")
     with pytest.raises(UsageError, match="'hourly' already"):
-        await scheduling.create(connection, hourly())
+        await steering.create(People(connection), hourly(), by="ann")
     with pytest.raises(UnknownTask, match=r"'nobody'.*report"):
-        await scheduling.create(connection, hourly("new", pipeline="nobody"))
+        await steering.create(People(connection), hourly("new", pipeline="nobody"), by="ann")
     for attempt in (
-        scheduling.update(connection, hourly("declared")),
-        scheduling.delete(connection, "declared"),
+        steering.update(People(connection), hourly("declared"), by="ann"),
+        steering.delete(People(connection), "declared", by="ann"),
     ):
-        with pytest.raises(UsageError, match="'declared' is declared in code"):
+        with pytest.raises(UsageError, match=r"'declared' is declared in code by application 'app'.* pause declared`"):
             await attempt
     for wish in (
         scheduling.show(connection, "none"),
-        scheduling.update(connection, hourly("none")),
-        scheduling.delete(connection, "none"),
-        scheduling.pause(connection, "none", by="ann"),
-        scheduling.resume(connection, "none"),
-        scheduling.fire_now(connection, "none"),
+        steering.update(People(connection), hourly("none"), by="ann"),
+        steering.delete(People(connection), "none", by="ann"),
+        steering.pause(People(connection), "none", by="ann"),
+        steering.resume(People(connection), "none", by="ann"),
+        steering.fire_now(People(connection), "none", by="ann"),
     ):
         with pytest.raises(NotKnown, match=r"schedule 'none'.*declared, hourly"):
             await wish
-    await scheduling.delete(connection, "hourly")
+    await steering.delete(People(connection), "hourly", by="ann")
     assert [row.name for row in await schedules.listing(connection)] == ["declared"]
 
 
 async def test_the_unfaked_clock_of_the_server_fires_too(connection: asyncpg.Connection):
     await stages.register(connection, "report", [stage("report")])
-    await scheduling.create(connection, hourly(cron="@every 1s"))
+    await steering.create(People(connection), hourly(cron="@every 1s"), by="ann")
 
     async def until_fired() -> None:
         while not await run(connection):

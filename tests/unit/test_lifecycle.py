@@ -6,7 +6,7 @@ import pytest
 
 from penstock import lifecycle
 from penstock.errors import IllegalMove
-from penstock.lifecycle import FINISHED, MOVES, State
+from penstock.lifecycle import FINISHED, JOB_MOVES, MOVES, JobState, State
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,6 +44,27 @@ def test_an_illegal_move_names_the_state_and_what_would_have_allowed_it():
     ):
         lifecycle.require("cancel", State.DONE, "task 7")
     lifecycle.require("cancel", State.PENDING, "task 7")
+
+
+def test_every_refusal_says_what_to_do_next():
+    for move in MOVES:
+        for state in set(State) - set(move.origins):
+            with pytest.raises(IllegalMove) as caught:
+                lifecycle.require(move.name, state, "task 7")
+            assert str(caught.value).endswith(f". {move.instead}")
+            assert move.instead.endswith(".")
+    for decision in JOB_MOVES:
+        for of_job in set(JobState) - set(decision.origins):
+            with pytest.raises(
+                IllegalMove, match=f"Cannot {decision.name} job 3: it is {of_job.name}.*{decision.instead}"
+            ):
+                lifecycle.require_of_job(decision.name, of_job, "job 3")
+
+
+def test_every_move_of_a_job_is_described_in_the_docs_with_its_states():
+    text = (ROOT / "docs/lifecycle.md").read_text()
+    for decision in JOB_MOVES:
+        assert f"| {decision.name} | {', '.join(state.name for state in decision.origins)} |" in text
 
 
 def test_the_numbers_in_the_tables_never_change_their_meaning():

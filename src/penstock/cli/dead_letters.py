@@ -14,8 +14,7 @@ from penstock.cli.readable import as_json, clean, error_line, when
 from penstock.cli.session import Session
 
 if TYPE_CHECKING:
-    from penstock.engine.dead_letters import Replay
-    from penstock.storage.dead_letters import DeadLetterFilter
+    from penstock.engine.steering.dead_letters import DeadLetterFilter, Replay
 
 TaskId = Annotated[int, typer.Argument(metavar="ID", min=1)]
 TaskIds = Annotated[list[int] | None, typer.Argument(metavar="[ID…]", min=1)]
@@ -48,7 +47,7 @@ def register(app: typer.Typer) -> None:
         after: AfterOption = None,
     ) -> None:
         """Tasks that ended as ERROR, newest first."""
-        from penstock.engine import dead_letters
+        from penstock.engine.steering import dead_letters
 
         wanted = await _filter(session, pipeline, error, since, job)
         page = await dead_letters.page(await session.app(), wanted, after=place_of(after), limit=limit)
@@ -59,12 +58,10 @@ def register(app: typer.Typer) -> None:
     async def show(session: Session, task: TaskId) -> None:
         """Input, error with its traceback, and every run."""
         from penstock.cli.tasks import described
-        from penstock.engine import dead_letters
-        from penstock.storage.dead_letters import database_now
+        from penstock.engine import task_views
 
-        letter = await dead_letters.show(await session.app(), task)
-        async with session.connection() as connection:
-            now = await database_now(connection)
+        app = await session.app()
+        letter, now = await task_views.show(app, task), await task_views.now(app)
         session.out.show(letter, lambda: described(letter, now))
 
     @command(app)
@@ -106,14 +103,12 @@ def _register_replay(app: typer.Typer) -> None:
 async def _filter(
     session: Session, pipeline: str | None, error: str | None, since: str | None, job: int | None
 ) -> "DeadLetterFilter":
-    from penstock.engine.dead_letters import require_pipeline
-    from penstock.storage.dead_letters import DeadLetterFilter, database_now
+    from penstock.engine import task_views
+    from penstock.engine.steering.dead_letters import DeadLetterFilter
 
-    await require_pipeline(await session.app(), pipeline)
-    from_time = None
-    if since is not None:
-        async with session.connection() as connection:
-            from_time = since_time(since, await database_now(connection))
+    app = await session.app()
+    await task_views.require_pipeline(app, pipeline)
+    from_time = None if since is None else since_time(since, await task_views.now(app))
     return DeadLetterFilter(pipeline=pipeline, error_type=error, job_id=job, since=from_time)
 
 
@@ -138,17 +133,17 @@ def since_time(text: str, now: datetime) -> datetime:
 async def _edit(session: Session, task_id: int, text: str | None) -> None:
     from penstock.cli.editor import edited
     from penstock.cli.task_moves import object_of
-    from penstock.engine import dead_letters
+    from penstock.engine import task_views
+    from penstock.engine.steering import dead_letters
 
     app = await session.app(declared=session.app_reference is not None)
     if text is None:
-        letter = await dead_letters.show(app, task_id)
+        letter = await task_views.show(app, task_id)
         text = await asyncio.to_thread(edited, as_json(letter["input"]), suffix=".json")
         if text is None:
             session.out.say("Nothing was changed.")
             return
     copy = await dead_letters.edit(app, task_id, object_of(text, "--input"), by=actor())
-    await app.wake_all()
     session.out.show(
         {"task_id": copy.id, "replaces": task_id},
         f"Task {copy.id} runs with the new input in place of {task_id}. `penstock tasks wait {copy.id}`",
@@ -156,22 +151,9 @@ async def _edit(session: Session, task_id: int, text: str | None) -> None:
 
 
 async def _replay_these(session: Session, task_ids: list[int]) -> int:
-    """All or none: one that is not a dead letter is told before anything starts."""
-    from penstock import lifecycle
-    from penstock.engine import dead_letters
-    from penstock.errors import IllegalMove, TaskNotFound
-    from penstock.storage import reads
+    from penstock.engine.steering import dead_letters
 
-    app = await session.app()
-    async with app.connection() as connection:
-        rows = await reads.task_rows(connection, task_ids)
-    for task_id in task_ids:
-        if task_id not in rows:
-            raise TaskNotFound(task_id)
-        if rows[task_id]["state"] != lifecycle.State.ERROR.name:
-            state = rows[task_id]["state"]
-            raise IllegalMove(move="replay", subject=f"task {task_id}", state=state, allowed_from=["ERROR"])
-    started = await dead_letters.replay(app, task_ids, by=actor())
+    started = await dead_letters.replay_these(await session.app(), task_ids, by=actor())
     word = "task runs" if len(started) == 1 else "tasks run"
     session.out.show({"replayed": len(started), "tasks": sorted(started)}, f"{len(started):,} {word} again.")
     return 0
@@ -186,7 +168,7 @@ async def _replay_all(
     rate: float | None,
     yes: bool,
 ) -> int:
-    from penstock.engine import dead_letters
+    from penstock.engine.steering import dead_letters
 
     app = await session.app()
     found = await dead_letters.page(app, wanted, limit=_COUNTED)

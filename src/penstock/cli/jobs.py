@@ -8,7 +8,7 @@ import typer
 
 from penstock.cli.command import command
 from penstock.cli.output import Column, duration
-from penstock.cli.pages import LimitOption, ReasonOption, actor, show_page
+from penstock.cli.pages import LimitOption, ReasonOption, YesOption, actor, agreed, on_terminal, show_page
 from penstock.cli.readable import clean, error_line, fields, short, when
 from penstock.cli.session import Session
 
@@ -59,13 +59,17 @@ def _register_moves(app: typer.Typer) -> None:
     @command(app)
     async def resume(session: Session, job: JobId) -> None:
         """Go on after a pause."""
-        await (await session.app()).job_by_id(job).resume()
+        await (await session.app()).job_by_id(job).resume(by=actor())
         session.out.show({"job_id": job, "paused": False}, f"Job {job} goes on.")
 
     @command(app)
-    async def cancel(session: Session, job: JobId) -> None:
-        """Waiting tasks end at once, running ones are asked to stop."""
-        await (await session.app()).job_by_id(job).cancel(by=actor())
+    async def cancel(session: Session, job: JobId, yes: YesOption = False) -> None:
+        """Waiting tasks end at once, running ones are asked to stop. On a terminal it asks first."""
+        handle = (await session.app()).job_by_id(job)
+        if on_terminal() and not yes:
+            waiting = (await handle.counts()).pending
+            agreed(session, f"Cancel job {job} with {waiting:,} waiting tasks?", yes=yes)
+        await handle.cancel(by=actor())
         session.out.show({"job_id": job, "state": "CANCELLED"}, f"Job {job} is cancelled.")
 
     @command(app)

@@ -6,7 +6,7 @@ import typer
 
 from penstock.cli.command import command
 from penstock.cli.output import Column
-from penstock.cli.pages import LimitOption, ReasonOption, actor, show_page
+from penstock.cli.pages import LimitOption, ReasonOption, YesOption, actor, agreed, on_terminal, show_page
 from penstock.cli.readable import clean, short, when
 from penstock.cli.session import Session
 from penstock.cli.stages import whole_or_none
@@ -30,30 +30,27 @@ def register(app: typer.Typer) -> None:
         after: BeforeOption = None,
     ) -> None:
         """Newest first, with what they hold."""
-        from penstock.storage import reads
+        from penstock.engine.steering import lanes
 
-        async with session.connection() as connection:
-            rows = await reads.lane_page(connection, before=after, idle_too=idle_too, pipeline=pipeline, limit=limit)
+        app = await session.app()
+        rows = await lanes.page(app, before=after, idle_too=idle_too, pipeline=pipeline, limit=limit)
         following = str(rows[-1]["id"]) if len(rows) == limit else None
         show_page(session, [_row(row) for row in rows], following, COLUMNS, empty=EMPTY)
 
     @command(app)
     async def pause(session: Session, pipeline: Pipeline, lane: Key, reason: ReasonOption = None) -> None:
         """Nothing more of it is started; what runs goes on to its end."""
-        from penstock.storage import lanes
+        from penstock.engine.steering import lanes
 
-        async with session.connection() as connection:
-            await _found(connection, await lanes.pause(connection, pipeline, lane, actor(), reason), pipeline, lane)
+        await lanes.pause(await session.app(), pipeline, lane, by=actor(), reason=reason)
         session.out.show(_data(pipeline, lane, paused=True), f"Lane {lane} of {pipeline} is paused.")
 
     @command(app)
     async def resume(session: Session, pipeline: Pipeline, lane: Key) -> None:
         """Go on after a pause."""
-        from penstock.storage import lanes
+        from penstock.engine.steering import lanes
 
-        async with session.connection() as connection:
-            await _found(connection, await lanes.resume(connection, pipeline, lane), pipeline, lane)
-        await (await session.app()).wake_all()
+        await lanes.resume(await session.app(), pipeline, lane, by=actor())
         session.out.show(_data(pipeline, lane, paused=False), f"Lane {lane} of {pipeline} goes on.")
 
     _register_changes(app)
@@ -61,12 +58,16 @@ def register(app: typer.Typer) -> None:
 
 def _register_changes(app: typer.Typer) -> None:
     @command(app)
-    async def cancel(session: Session, pipeline: Pipeline, lane: Key) -> None:
-        """Waiting tasks end at once, running ones are asked to stop. Later ones start in a new lane."""
-        from penstock.storage import lanes
+    async def cancel(session: Session, pipeline: Pipeline, lane: Key, yes: YesOption = False) -> None:
+        """Waiting tasks end at once, running ones are asked to stop. Later ones start in a new lane. On a terminal it
+        asks first."""
+        from penstock.engine.steering import lanes
 
-        async with session.connection() as connection:
-            await _found(connection, await lanes.cancel(connection, pipeline, lane, actor()), pipeline, lane)
+        app = await session.app()
+        if on_terminal() and not yes:
+            waiting = await lanes.waiting(app, pipeline, lane)
+            agreed(session, f"Cancel lane {lane} of {pipeline} with {waiting:,} waiting tasks?", yes=yes)
+        await lanes.cancel(app, pipeline, lane, by=actor())
         session.out.show(_data(pipeline, lane, cancelled=True), f"Lane {lane} of {pipeline} is cancelled.")
 
     @command(app)
@@ -74,11 +75,9 @@ def _register_changes(app: typer.Typer) -> None:
         session: Session, pipeline: Pipeline, lane: Key, weight: Annotated[int, typer.Argument(min=1, max=100)]
     ) -> None:
         """Its share of the turns: a lane of weight 3 gets three tasks where one of weight 1 gets one."""
-        from penstock.storage import lanes
+        from penstock.engine.steering import lanes
 
-        async with session.connection() as connection:
-            changed = await lanes.configure(connection, pipeline, lane, weight=weight)
-            await _found(connection, changed, pipeline, lane)
+        await lanes.weigh(await session.app(), pipeline, lane, weight, by=actor())
         session.out.show(_data(pipeline, lane, weight=weight), f"Lane {lane} of {pipeline} has weight {weight}.")
 
     @command(app)
@@ -86,27 +85,12 @@ def _register_changes(app: typer.Typer) -> None:
         session: Session, pipeline: Pipeline, lane: Key, limit: Annotated[str, typer.Argument(metavar="N|none")]
     ) -> None:
         """At most so many of the lane run at a time, in the whole fleet."""
-        from penstock.storage import lanes
+        from penstock.engine.steering import lanes
 
         most = whole_or_none(limit)
-        async with session.connection() as connection:
-            changed = await lanes.configure(connection, pipeline, lane, set_limit=True, max_running=most)
-            await _found(connection, changed, pipeline, lane)
-        await (await session.app()).wake_all()
+        await lanes.limit(await session.app(), pipeline, lane, most, by=actor())
         text = "no limit" if most is None else f"a limit of {most:,} at a time"
         session.out.show(_data(pipeline, lane, max_running=most), f"Lane {lane} of {pipeline} has {text}.")
-
-
-async def _found(connection: Any, changed: int, pipeline: str, lane: str) -> None:
-    """Cancelled lanes count as gone: their key is free for a new one. A job's lane is steered with its job."""
-    from penstock.errors import NotKnown, UsageError
-    from penstock.storage import lanes
-
-    if changed:
-        return
-    if (job := await lanes.job_of_key(connection, pipeline, lane)) is not None:
-        raise UsageError(f"Lane {lane} of {pipeline} belongs to job {job}. Use `penstock jobs` with {job} instead.")
-    raise NotKnown(kind="lane", name=f"{pipeline} {lane}")
 
 
 def _data(pipeline: str, lane: str, **more: Any) -> dict[str, Any]:

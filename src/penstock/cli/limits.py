@@ -7,6 +7,7 @@ import typer
 
 from penstock.cli.command import command
 from penstock.cli.output import Column, duration
+from penstock.cli.pages import actor
 from penstock.cli.readable import clean, short
 from penstock.cli.session import Session
 
@@ -23,19 +24,17 @@ def register(app: typer.Typer) -> None:
     @command(app, "list")
     async def listing(session: Session) -> None:
         """What is left of every budget right now, and what holds a key up."""
-        from penstock.storage import limits
+        from penstock.engine.steering import limits
 
-        async with session.connection() as connection:
-            rows = [asdict(view) for view in await limits.listing(connection)]
+        rows = [asdict(view) for view in await limits.listing(await session.app())]
         session.out.table(rows, COLUMNS, empty=EMPTY)
 
     @command(app, "set")
     async def set_limit(session: Session, key: Key, rate: RateOption, burst: BurstOption = 1) -> None:
         """Limit a key, or change its limit; what was used stays used."""
-        from penstock.storage import limits
+        from penstock.engine.steering import limits
 
-        async with session.connection() as connection:
-            await limits.configure(connection, key, rate, burst)
+        await limits.configure(await session.app(), key, rate, burst, by=actor())
         session.out.show(
             {"key": key, "rate": rate, "burst": burst}, f"{key}: {rate:g} per second, up to {burst:,} at once."
         )
@@ -43,26 +42,18 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def remove(session: Session, key: Key) -> None:
         """Neither limited nor blocked any more."""
-        from penstock.errors import NotKnown
-        from penstock.storage import limits
+        from penstock.engine.steering import limits
 
-        async with session.connection() as connection:
-            if not await limits.remove(connection, key):
-                known = [view.key for view in await limits.listing(connection)]
-                raise NotKnown(kind="limit", name=key, known=known)
+        await limits.remove(await session.app(), key, by=actor())
         session.out.show({"key": key, "removed": True}, f"{key} is not limited any more.")
 
     @command(app)
     async def block(session: Session, key: Key, seconds: SecondsOption, reason: ReasonOption = None) -> None:
         """Close a key for everybody, as an answer 429 would; a longer block stays."""
-        from penstock.storage import limits
+        from penstock.engine.steering import limits
 
-        async with session.connection() as connection:
-            blocked = await limits.penalise(connection, key, seconds, reason)
-        session.out.show(
-            {"key": key, "blocked_seconds": blocked.seconds_left},
-            f"{key} is closed for {duration(blocked.seconds_left)}.",
-        )
+        left = await limits.block(await session.app(), key, seconds, by=actor(), reason=reason)
+        session.out.show({"key": key, "blocked_seconds": left}, f"{key} is closed for {duration(left)}.")
 
 
 def _left(value: int | None) -> str:

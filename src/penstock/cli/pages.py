@@ -8,8 +8,8 @@ import typer
 
 from penstock.cli.output import Column
 from penstock.cli.session import Session
+from penstock.engine.task_views import Place
 from penstock.errors import UsageError
-from penstock.storage.reads import Place
 
 LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="Rows per page.")]
 AfterOption = Annotated[
@@ -69,12 +69,19 @@ def actor() -> str:
 
 def confirmed(session: Session, question: str, *, yes: bool) -> None:
     """Asks on a terminal; elsewhere only --yes will do."""
-    import sys
-
-    if yes:
-        return
-    if not sys.stdin.isatty():
+    if not yes and not on_terminal():
         raise UsageError(f"{question} Nobody can be asked here; add --yes.")
-    if not typer.confirm(question, err=True):
+    agreed(session, question, yes=yes)
+
+
+def agreed(session: Session, question: str, *, yes: bool) -> None:
+    """Asks on a terminal; elsewhere the command itself is the answer, so that scripts go on."""
+    if not yes and on_terminal() and not typer.confirm(question, err=True):
         session.out.say("Nothing was changed.")
         raise typer.Exit(0)
+
+
+def on_terminal() -> bool:
+    import sys
+
+    return sys.stdin.isatty()

@@ -32,39 +32,37 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def pause(session: Session, name: Name) -> None:
         """It does not fire until it is resumed; times that pass meanwhile are gone."""
-        from penstock.engine import scheduling
+        from penstock.engine.steering import schedules
 
-        async with session.connection() as connection:
-            view = await scheduling.pause(connection, name, by=actor())
+        view = await schedules.pause(await session.app(), name, by=actor())
         session.out.show(_row(view), f"Schedule {name} is paused. `penstock schedules resume {name}` goes on.")
 
     @command(app)
     async def resume(session: Session, name: Name) -> None:
         """Go on with the next time from now."""
-        from penstock.engine import scheduling
+        from penstock.engine.steering import schedules
 
-        async with session.connection() as connection:
-            view = await scheduling.resume(connection, name)
+        view = await schedules.resume(await session.app(), name, by=actor())
         session.out.show(_row(view), f"Schedule {name} fires next {_next(view)}.")
 
     @command(app)
     async def fire(session: Session, name: Name) -> None:
         """Enqueue its task once, now; the next time stays."""
-        from penstock.engine import scheduling
+        from penstock.engine.steering import schedules
 
-        async with session.connection() as connection:
-            task_id = await scheduling.fire_now(connection, name)
+        task_id = await schedules.fire_now(await session.app(), name, by=actor())
         session.out.show({"name": name, "task_id": task_id}, f"Schedule {name} fired: task {task_id}.")
 
     @command(app)
     async def delete(session: Session, name: Name, yes: YesOption = False) -> None:
         """The tasks it fired stay. Refused for schedules that code declares."""
         from penstock.engine import scheduling
+        from penstock.engine.steering import schedules
 
         async with session.connection() as connection:
             await scheduling.show(connection, name)
-            confirmed(session, f"Delete schedule {name!r}?", yes=yes)
-            await scheduling.delete(connection, name)
+        confirmed(session, f"Delete schedule {name!r}?", yes=yes)
+        await schedules.delete(await session.app(), name, by=actor())
         session.out.show({"name": name, "deleted": True}, f"Schedule {name} is deleted.")
 
 

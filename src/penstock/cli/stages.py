@@ -33,11 +33,9 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def pause(session: Session, stage: StageName, reason: ReasonOption = None) -> None:
         """Nothing more of it is started; what runs goes on to its end."""
-        from penstock.storage import stages
+        from penstock.engine.steering import stages
 
-        async with session.connection() as connection:
-            pipeline, name = await _known(connection, stage)
-            await stages.pause(connection, pipeline, name, actor(), reason)
+        await stages.pause(await session.app(), stage, by=actor(), reason=reason)
         session.out.show(
             {"stage": stage, "paused": True}, f"Stage {stage} is paused. `penstock stages resume {stage}` goes on."
         )
@@ -45,24 +43,18 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def resume(session: Session, stage: StageName) -> None:
         """Go on after a pause."""
-        from penstock.storage import stages
+        from penstock.engine.steering import stages
 
-        async with session.connection() as connection:
-            pipeline, name = await _known(connection, stage)
-            await stages.resume(connection, pipeline, name)
-        await (await session.app()).wake_all()
+        await stages.resume(await session.app(), stage, by=actor())
         session.out.show({"stage": stage, "paused": False}, f"Stage {stage} goes on.")
 
     @command(app)
     async def limit(session: Session, stage: StageName, limit: LimitArgument) -> None:
         """An exact fleet-wide limit. The code's own limit comes back when the application registers again."""
-        from penstock.storage import stages
+        from penstock.engine.steering import stages
 
         most = whole_or_none(limit)
-        async with session.connection() as connection:
-            pipeline, name = await _known(connection, stage)
-            await stages.limit(connection, pipeline, name, most)
-        await (await session.app()).wake_all()
+        await stages.limit(await session.app(), stage, most, by=actor())
         text = f"Stage {stage} has no limit." if most is None else f"Stage {stage} runs at most {most:,} at a time."
         session.out.show({"stage": stage, "max_running": most}, text)
 
@@ -75,21 +67,6 @@ def whole_or_none(text: str) -> int | None:
     if not text.isdigit() or not 1 <= int(text) <= 2**31 - 1:
         raise InvalidSetting("limit", text, "use a whole number from 1, or none")
     return int(text)
-
-
-async def _known(connection: Any, given: str) -> tuple[str, str | None]:
-    """(pipeline, stage or None for all of its stages); an unknown name lists the known ones."""
-    from penstock.engine.wording import stage_label
-    from penstock.errors import NotKnown
-    from penstock.storage import stages
-
-    rows = await stages.listing(connection)
-    for row in rows:
-        if given == f"{row['pipeline']}/{row['name']}":
-            return row["pipeline"], row["name"]
-    if any(row["pipeline"] == given for row in rows):
-        return given, None
-    raise NotKnown(kind="stage", name=given, known=[stage_label(row["pipeline"], row["name"]) for row in rows])
 
 
 def _per_second(value: float) -> str:

@@ -110,33 +110,9 @@ async def wait_for(session: Session, task_id: int, timeout: float | None) -> int
 
 
 async def _reprocess(session: Session, task_ids: list[int], from_stage: str | None) -> None:
-    from penstock import lifecycle
-    from penstock.errors import NotKnown, TaskNotFound
-    from penstock.storage import outcomes, reads, stages
+    from penstock.engine.steering import tasks
 
-    app = await session.app()
-    async with app.connection() as connection:
-        rows = await reads.task_rows(connection, task_ids)
-        for task_id in task_ids:
-            if task_id not in rows:
-                raise TaskNotFound(task_id)
-            lifecycle.require("reprocess", lifecycle.State[rows[task_id]["state"]], f"task {task_id}")
-        if from_stage is not None:
-            known = await stages.listing(connection)
-            for pipeline in {row["pipeline"] for row in rows.values()}:
-                names = [one["name"] for one in known if one["pipeline"] == pipeline]
-                if from_stage not in names:
-                    raise NotKnown(kind=f"stage of {pipeline}", name=from_stage, known=names)
-        started = await outcomes.reprocess(
-            connection,
-            task_ids,
-            statuses=list(lifecycle.FINISHED),
-            from_stage=from_stage,
-            by=actor(),
-            delay_seconds=0.0,
-            reset_attempts=True,
-        )
-    await app.wake_all()
+    started = await tasks.reprocess(await session.app(), task_ids, by=actor(), from_stage=from_stage)
     word = "task runs" if len(started) == 1 else "tasks run"
     session.out.show({"reprocessed": sorted(started)}, f"{len(started):,} {word} again.")
 

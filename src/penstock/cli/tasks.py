@@ -68,20 +68,15 @@ async def _list(
     limit: int,
     after: str | None,
 ) -> None:
-    from penstock.errors import JobNotFound, UnknownTask
+    from penstock.engine.task_views import TaskFilter
+    from penstock.engine.task_views import page as page_of
     from penstock.lifecycle import State
-    from penstock.storage import jobs, reads
 
-    wanted = reads.TaskFilter(
+    wanted = TaskFilter(
         state=None if state is None else State[state.name.upper()], pipeline=pipeline, job_id=job, owner=owner
     )
-    async with session.connection() as connection:
-        if pipeline is not None and pipeline not in (known := await reads.pipelines(connection)):
-            raise UnknownTask(pipeline, known)
-        if job is not None and await jobs.get(connection, job) is None:
-            raise JobNotFound(job)
-        page = await reads.task_page(connection, wanted, after=place_of(after), limit=limit)
-    empty = "No task matches. `penstock tasks list` shows all." if wanted != reads.TaskFilter() else NOTHING_YET
+    page = await page_of(await session.app(), wanted, after=place_of(after), limit=limit)
+    empty = "No task matches. `penstock tasks list` shows all." if wanted != TaskFilter() else NOTHING_YET
     show_page(session, [_row(row) for row in page.rows], written(page.next), COLUMNS, empty=empty)
 
 
@@ -112,13 +107,10 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _show(session: Session, task_id: int) -> None:
-    from penstock.engine import dead_letters
+    from penstock.engine import task_views
 
-    task = await dead_letters.show(await session.app(), task_id)
-    async with session.connection() as connection:
-        from penstock.storage.dead_letters import database_now
-
-        now = await database_now(connection)
+    app = await session.app()
+    task, now = await task_views.show(app, task_id), await task_views.now(app)
     session.out.show(task, lambda: described(task, now))
 
 

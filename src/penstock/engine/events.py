@@ -33,6 +33,11 @@ NAMES: dict[str, tuple[str, str]] = {
     "schedule.fired": ("info", "a schedule enqueued its task"),
     "schedule.skipped": ("warning", "fire times passed without a task, as the schedule's policy says"),
     "schedule.failed": ("error", "a schedule could not enqueue its task; it goes on with its next time"),
+    "jobs.steered": ("info", "somebody paused, resumed, cancelled or reprioritised a job"),
+    "lanes.steered": ("info", "somebody paused, resumed, cancelled, weighed or limited a lane"),
+    "stages.steered": ("info", "somebody paused, resumed or limited a stage"),
+    "limits.steered": ("info", "somebody set, removed or blocked a limit"),
+    "schedules.steered": ("info", "somebody created, changed, deleted, paused, resumed or fired a schedule"),
     "limiter.blocked": ("warning", "a key was asked to slow down"),
 }
 

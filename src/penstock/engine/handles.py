@@ -3,11 +3,11 @@
 import asyncio
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from penstock import lifecycle
 from penstock.engine.payload import decode
-from penstock.errors import NotKnown, TaskFailed, TaskNotFound, WaitTimeout
+from penstock.engine.steering import tasks as steering
+from penstock.errors import TaskFailed, TaskNotFound, WaitTimeout
 from penstock.lifecycle import State
-from penstock.storage import outcomes, queue, stages, tasks
+from penstock.storage import tasks
 
 if TYPE_CHECKING:
     from penstock.engine.app import Penstock
@@ -57,33 +57,11 @@ class Task(Generic[Result]):
 
     async def cancel(self, by: str = "api") -> State:
         """CANCELLED when it ended at once, PROCESSING when its worker was asked to stop."""
-        async with self._app.connection() as connection:
-            ended, asked = await queue.cancel(connection, self.id, by)
-        if ended:
-            self._app.events.emit("tasks.cancelled", count=1, tasks=[self.id], by=by)
-            return State.CANCELLED
-        if asked:
-            return State.PROCESSING
-        lifecycle.require("cancel", await self.state(), f"task {self.id}")
-        return await self.state()
+        return await steering.cancel(self._app, self.id, by=by)
 
     async def reprocess(self, *, by: str = "api", from_stage: str | None = None, reset_attempts: bool = True) -> None:
         """Run a finished task again; its outcome goes into the history."""
-        await require_stage(self._app, (await self._get())["pipeline"], from_stage)
-        async with self._app.connection() as connection:
-            started = await outcomes.reprocess(
-                connection,
-                [self.id],
-                statuses=lifecycle.FINISHED,
-                from_stage=from_stage,
-                by=by,
-                delay_seconds=0.0,
-                reset_attempts=reset_attempts,
-            )
-        if not started:
-            lifecycle.require("reprocess", await self.state(), f"task {self.id}")
-        await self._app.wake_all()
-        self._app.events.emit("tasks.reprocessed", count=len(started), tasks=started, by=by)
+        await steering.reprocess(self._app, [self.id], by=by, from_stage=from_stage, reset_attempts=reset_attempts)
 
     async def _get(self) -> dict[str, Any]:
         async with self._app.connection() as connection:
@@ -163,13 +141,3 @@ class Waiter:
         if self._loop is not None:
             self._loop.cancel()
             await asyncio.gather(self._loop, return_exceptions=True)
-
-
-async def require_stage(app: "Penstock", pipeline: str, name: str | None) -> None:
-    """A stage to start from has to exist; a typing mistake would run another one."""
-    if name is None:
-        return
-    async with app.connection() as connection:
-        known = [row["name"] for row in await stages.listing(connection) if row["pipeline"] == pipeline]
-    if name not in known:
-        raise NotKnown(kind=f"stage of {pipeline!r}", name=name, known=known)

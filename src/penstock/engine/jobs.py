@@ -3,14 +3,14 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.engine import job_counts
-from penstock.engine.handles import require_stage
 from penstock.engine.job_counts import JobCounts
-from penstock.errors import IllegalMove, JobNotFound, WaitTimeout
+from penstock.engine.steering import jobs as steering
+from penstock.errors import WaitTimeout
 from penstock.lifecycle import JobState, State
-from penstock.storage import jobs, lanes, outcomes
+from penstock.model import Priority
 
 if TYPE_CHECKING:
     from penstock.engine.app import Penstock
@@ -64,18 +64,17 @@ class Job:
             pause = min(pause * 1.5, _LONGEST_LOOK_SECONDS)
 
     async def pause(self, *, by: str = "api", reason: str | None = None) -> None:
-        await self._decide(lambda connection: jobs.pause(connection, self.id, by, reason), "pause")
+        await steering.pause(self._app, self.id, by=by, reason=reason)
 
-    async def resume(self) -> None:
-        await self._decide(lambda connection: jobs.resume(connection, self.id), "resume")
-        await self._app.wake_all()
+    async def resume(self, *, by: str = "api") -> None:
+        await steering.resume(self._app, self.id, by=by)
 
     async def cancel(self, *, by: str = "api") -> None:
         """Touches one row, whatever the size; waiting tasks read as CANCELLED at once."""
-        await self._decide(lambda connection: jobs.cancel(connection, self.id, by), "cancel")
+        await steering.cancel(self._app, self.id, by=by)
 
-    async def reprioritise(self, priority: int) -> None:
-        await self._decide(lambda connection: lanes.reprioritise_job(connection, self.id, priority), "reprioritise")
+    async def reprioritise(self, priority: int | str | Priority, *, by: str = "api") -> None:
+        await steering.reprioritise(self._app, self.id, priority, by=by)
 
     async def reprocess(
         self,
@@ -86,42 +85,6 @@ class Job:
         reset_attempts: bool = True,
     ) -> int:
         """Run its finished tasks in these states again, a batch at a time; returns how many."""
-        await require_stage(self._app, (await self._require())["pipeline"], from_stage)
-        async with self._app.connection() as connection:
-            until = await jobs.database_now(connection)
-        total = 0
-        for status in statuses:
-            while True:
-                async with self._app.connection() as connection:
-                    found = await jobs.finished_tasks(connection, self.id, status, until, 1000)
-                    started = await outcomes.reprocess(
-                        connection,
-                        found,
-                        statuses=[status],
-                        from_stage=from_stage,
-                        by=by,
-                        delay_seconds=0.0,
-                        reset_attempts=reset_attempts,
-                    )
-                total += len(started)
-                if not started:
-                    break
-        await self._app.wake_all()
-        self._app.events.emit("tasks.reprocessed", job=self.id, count=total, by=by)
-        return total
-
-    async def _decide(self, change: Callable[[Any], Any], move: str) -> None:
-        async with self._app.connection() as connection:
-            changed = await change(connection)
-        if not changed:
-            state = await self.state()
-            raise IllegalMove(
-                move=move, subject=f"job {self.id}", state=state.name, allowed_from=["QUEUED", "RUNNING", "PAUSED"]
-            )
-
-    async def _require(self) -> dict[str, Any]:
-        async with self._app.connection() as connection:
-            job = await jobs.get(connection, self.id)
-        if job is None:
-            raise JobNotFound(self.id)
-        return job
+        return await steering.reprocess(
+            self._app, self.id, by=by, statuses=statuses, from_stage=from_stage, reset_attempts=reset_attempts
+        )

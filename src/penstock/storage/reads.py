@@ -165,6 +165,12 @@ async def lane_page(
     return rows
 
 
+async def waiting_in_lane(connection: Connection, pipeline: str, key: str) -> int | None:
+    """None: there is no such lane, or it belongs to a job."""
+    count: int | None = await connection.fetchval(_sql.waiting_in_lane, pipeline, key)
+    return count
+
+
 async def job_movements(connection: Connection, job_ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
     rows = await connection.fetch(_sql.job_movements, job_ids)
     return {row["job_id"]: row for row in rows}

@@ -7,8 +7,8 @@ import pytest
 
 from penstock import EnqueueOptions, Penstock, PenstockError, State
 from penstock.cli.dead_letters import since_time
-from penstock.engine import dead_letters
-from penstock.engine.dead_letters import DeadLetterFilter
+from penstock.engine.steering import dead_letters
+from penstock.engine.steering.dead_letters import DeadLetterFilter
 from penstock.errors import IllegalMove, InvalidArguments, InvalidSetting
 from tests.cli.seeing.command_line import CommandLine
 

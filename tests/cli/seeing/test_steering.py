@@ -3,8 +3,8 @@
 import pytest
 
 from penstock import JobState, Penstock
-from penstock.engine import scheduling
 from penstock.engine.schedule import ScheduleDefinition
+from penstock.engine.steering import schedules
 from penstock.storage import limits
 from tests.cli.seeing.command_line import CommandLine
 
@@ -129,11 +129,8 @@ async def test_limits_are_set_shown_blocked_and_removed(penstock: CommandLine, s
 
 
 async def test_schedules_are_shown_paused_fired_and_deleted(penstock: CommandLine, shop: Penstock) -> None:
-    async with shop.connection() as connection:
-        await scheduling.create(
-            connection,
-            ScheduleDefinition(name="nightly", cron="0 3 * * *", pipeline="greet", input={"name": "moon"}),
-        )
+    wanted = ScheduleDefinition(name="nightly", cron="0 3 * * *", pipeline="greet", input={"name": "moon"})
+    await schedules.create(shop, wanted, by="test")
     [row] = await penstock.json("schedules", "list")
     assert len(row["upcoming"]) > 2
     assert "in " in (await penstock("schedules", "list")).stdout

@@ -65,6 +65,8 @@ class Changes:
             case "tasks.released":
                 self._count(self._label(data), "released", data["count"])
                 self._let_go(data["tasks"])
+            case "jobs.steered":
+                self._jobs.add(data["job"])
             case "tasks.reprocessed":
                 if "job" in data:  # a replay of dead letters belongs to many jobs, or to none
                     self._jobs.add(data["job"])

@@ -134,6 +134,19 @@ cross join lateral (
 where l.id < $1 and ($2 or l.active) and ($3::text is null or l.pipeline = $3)
 order by l.id desc limit $4
 
+-- name: waiting_in_lane
+-- What a cancel of a lane (all its priorities) would end, from the counters less what is leased. No row: no such lane.
+select greatest(sum(c.present) - sum(q.running), 0)::bigint as waiting
+from penstock.lanes l
+cross join lateral (
+    select coalesce(sum(case state when 0 then n else -n end), 0) as present from penstock.counts where lane = l.id) c
+cross join lateral (
+    select count(*) as running from penstock.stages s
+    join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null
+    where s.pipeline = l.pipeline) q
+where l.pipeline = $1 and l.key = $2 and l.cancelled_at is null and l.job_id is null
+having count(*) > 0
+
 -- name: job_movements
 -- Counters of several jobs at once, with what was decided about them. Only leased rows are counted, and there are never
 -- more than the fleet can run.

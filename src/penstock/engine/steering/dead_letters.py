@@ -4,19 +4,23 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import lifecycle
-from penstock.engine.app import Penstock
 from penstock.engine.handles import Task
 from penstock.engine.payload import encode
-from penstock.errors import InvalidSetting, TaskNotFound, UnknownTask, UsageError, WaitTimeout
+from penstock.engine.steering.tasks import require_all, tell_reprocessed
+from penstock.engine.task_views import require_pipeline
+from penstock.errors import InvalidSetting, TaskNotFound, UsageError, WaitTimeout
 from penstock.lifecycle import State
 from penstock.model import MAX_INPUT_BYTES
-from penstock.storage import checkpoints, outcomes, reads, tasks
 from penstock.storage import dead_letters as table
+from penstock.storage import outcomes, tasks
 from penstock.storage.dead_letters import DeadLetterFilter
 from penstock.storage.reads import Page, Place
+
+if TYPE_CHECKING:
+    from penstock.engine.app import Penstock
 
 __all__ = [
     "Canary",
@@ -26,8 +30,7 @@ __all__ = [
     "page",
     "replay",
     "replay_matching",
-    "require_pipeline",
-    "show",
+    "replay_these",
 ]
 
 _BATCH = 500
@@ -63,44 +66,39 @@ class Replay:
         return self.canary is not None and not self.canary.passed
 
 
-async def page(app: Penstock, wanted: DeadLetterFilter, *, after: Place | None = None, limit: int = 50) -> Page:
+async def page(app: "Penstock", wanted: DeadLetterFilter, *, after: Place | None = None, limit: int = 50) -> Page:
     async with app.connection() as connection:
         return await table.page(connection, wanted, after=after, limit=limit)
 
 
-async def show(app: Penstock, task_id: int) -> dict[str, Any]:
-    """Everything stored about it, with the history of its runs and the results of its finished stages."""
-    async with app.connection() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
-        task = await tasks.get(connection, task_id)
-        if task is None:
-            raise TaskNotFound(task_id)
-        task["history"] = await tasks.history(connection, task_id)
-        task["checkpoints"] = await checkpoints.of_task(connection, task_id)
-    return task
-
-
-async def edit(app: Penstock, task_id: int, new_input: Mapping[str, Any], *, by: str) -> Task[Any]:
+async def edit(app: "Penstock", task_id: int, new_input: Mapping[str, Any], *, by: str) -> Task[Any]:
     """Closes the dead letter and stores an edited copy, both or neither. An input never changes; a copy does."""
     async with app.connection() as connection:
         source = await table.origin(connection, task_id)
         if source is None:
             raise TaskNotFound(task_id)
         encoded = _checked(app, source["pipeline"], new_input)
+        if source["status"] not in lifecycle.move("edit").origins:
+            raise await _edit_refused(connection, task_id)
         async with connection.transaction():
-            if source["status"] == State.ERROR:
-                copy_id = await table.copy(connection, source, encoded)
-                if await outcomes.replace(connection, task_id, copy_id, by):
-                    app.events.emit(
-                        "tasks.enqueued", pipeline=source["pipeline"], count=1, tasks=[copy_id], replaces=task_id, by=by
-                    )
-                    return Task(app, copy_id)
-            # Somebody was quicker, or it never was one: say which state it is in now, and store nothing.
-            state = await tasks.get(connection, task_id)
-            lifecycle.require("edit", State[state["state"]] if state else State.SKIPPED, f"task {task_id}")
-    raise UsageError(f"Task {task_id} changed while it was edited. Look at it again.")
+            copy_id = await table.copy(connection, source, encoded)
+            if not await outcomes.replace(connection, task_id, copy_id, by):
+                raise await _edit_refused(connection, task_id)
+    await app.wake_all()
+    app.events.emit("tasks.enqueued", pipeline=source["pipeline"], count=1, tasks=[copy_id], replaces=task_id, by=by)
+    return Task(app, copy_id)
 
 
-def _checked(app: Penstock, pipeline: str, new_input: Mapping[str, Any]) -> str:
+async def _edit_refused(connection: Any, task_id: int) -> Exception:
+    """Somebody was quicker, or it never was a dead letter: says which state it is in now."""
+    task = await tasks.get(connection, task_id)
+    if task is None:
+        return TaskNotFound(task_id)
+    refusal = lifecycle.refusal("edit", State[task["state"]], f"task {task_id}")
+    return refusal or UsageError(f"Task {task_id} changed while it was edited. Look at it again.")
+
+
+def _checked(app: "Penstock", pipeline: str, new_input: Mapping[str, Any]) -> str:
     """Checked like an enqueue where this application declares the task; without it, by its handler later."""
     if not isinstance(new_input, Mapping):
         raise UsageError(f"The input of {pipeline!r} has to be a JSON object, not {type(new_input).__name__}.")
@@ -109,16 +107,33 @@ def _checked(app: Penstock, pipeline: str, new_input: Mapping[str, Any]) -> str:
     return encode(new_input, what=f"input of {pipeline!r}", limit_bytes=MAX_INPUT_BYTES)
 
 
-async def replay(app: Penstock, task_ids: Sequence[int], *, by: str, from_stage: str | None = None) -> list[int]:
+async def replay(app: "Penstock", task_ids: Sequence[int], *, by: str, from_stage: str | None = None) -> list[int]:
     """Start these again; returns those that were dead letters."""
     async with app.connection() as connection:
-        started = await _again(connection, task_ids, by, from_stage)
-    await _told(app, len(started), by)
+        started = await outcomes.reprocess(
+            connection,
+            task_ids,
+            statuses=lifecycle.move("replay").origins,
+            from_stage=from_stage,
+            by=by,
+            delay_seconds=0.0,
+            reset_attempts=True,
+        )
+    await tell_reprocessed(app, started, by=by)
     return started
 
 
+async def replay_these(
+    app: "Penstock", task_ids: Sequence[int], *, by: str, from_stage: str | None = None
+) -> list[int]:
+    """All or none: one that is not a dead letter is told before anything starts."""
+    async with app.connection() as connection:
+        await require_all(connection, task_ids, "replay", from_stage=from_stage)
+    return await replay(app, task_ids, by=by, from_stage=from_stage)
+
+
 async def replay_matching(
-    app: Penstock,
+    app: "Penstock",
     wanted: DeadLetterFilter,
     *,
     by: str,
@@ -153,7 +168,7 @@ async def replay_matching(
     return Replay(replayed=replayed, canary=first)
 
 
-async def _matching(app: Penstock, wanted: DeadLetterFilter) -> AsyncIterator[tuple[dict[str, Any], ...]]:
+async def _matching(app: "Penstock", wanted: DeadLetterFilter) -> AsyncIterator[tuple[dict[str, Any], ...]]:
     """Newest first, and pages go backwards: what fails again meanwhile has a later time, so each is seen once."""
     place: Place | None = None
     while True:
@@ -164,7 +179,7 @@ async def _matching(app: Penstock, wanted: DeadLetterFilter) -> AsyncIterator[tu
             return
 
 
-async def _canary(app: Penstock, letter: Mapping[str, Any], by: str, seconds: float) -> Canary | None:
+async def _canary(app: "Penstock", letter: Mapping[str, Any], by: str, seconds: float) -> Canary | None:
     """None: somebody else has taken it in the meantime."""
     task_id = letter["task_id"]
     if not await replay(app, [task_id], by=by):
@@ -180,31 +195,3 @@ async def _canary(app: Penstock, letter: Mapping[str, Any], by: str, seconds: fl
 def _chunks(ids: Sequence[int], per_second: float | None) -> list[Sequence[int]]:
     size = _BATCH if per_second is None else min(max(int(per_second / _STEPS_PER_SECOND), 1), _BATCH)
     return [ids[start : start + size] for start in range(0, len(ids), size)]
-
-
-async def _again(connection: Any, task_ids: Sequence[int], by: str, from_stage: str | None) -> list[int]:
-    return await outcomes.reprocess(
-        connection,
-        task_ids,
-        statuses=[State.ERROR],
-        from_stage=from_stage,
-        by=by,
-        delay_seconds=0.0,
-        reset_attempts=True,
-    )
-
-
-async def _told(app: Penstock, count: int, by: str) -> None:
-    if count:
-        await app.wake_all()
-        app.events.emit("tasks.reprocessed", count=count, by=by)
-
-
-async def require_pipeline(app: Penstock, pipeline: str | None) -> None:
-    """A mistyped name would match nothing and look like success."""
-    if pipeline is None:
-        return
-    async with app.connection() as connection:
-        known = await reads.pipelines(connection)
-    if pipeline not in known:
-        raise UnknownTask(pipeline, known)

@@ -1,0 +1,97 @@
+"""What people do with jobs: pause, resume, cancel, reprioritise, reprocess. Each touches a row or two, whatever the
+size of the job, except reprocess, which goes a batch at a time."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from penstock import lifecycle
+from penstock.engine import job_counts
+from penstock.engine.steering.stages import require_stage
+from penstock.errors import JobNotFound, UsageError
+from penstock.lifecycle import State
+from penstock.model import Priority, priority_number
+from penstock.storage import jobs, lanes, outcomes
+
+if TYPE_CHECKING:
+    from penstock.engine.app import Penstock
+
+_BATCH = 1000
+
+
+async def pause(app: "Penstock", job_id: int, *, by: str, reason: str | None = None) -> None:
+    """Nothing more of it is started; what runs goes on to its end."""
+    await _decide(app, job_id, "pause", lambda link: jobs.pause(link, job_id, by, reason), by=by, reason=reason)
+
+
+async def resume(app: "Penstock", job_id: int, *, by: str) -> None:
+    await _decide(app, job_id, "resume", lambda link: jobs.resume(link, job_id), by=by)
+    await app.wake_all()
+
+
+async def cancel(app: "Penstock", job_id: int, *, by: str) -> None:
+    """Waiting tasks read as CANCELLED at once, running ones are asked to stop."""
+    await _decide(app, job_id, "cancel", lambda link: jobs.cancel(link, job_id, by), by=by)
+
+
+async def reprioritise(app: "Penstock", job_id: int, priority: int | str | Priority, *, by: str) -> None:
+    number = priority_number(priority)
+    await _decide(
+        app, job_id, "reprioritise", lambda link: lanes.reprioritise_job(link, job_id, number), by=by, priority=number
+    )
+
+
+async def reprocess(
+    app: "Penstock",
+    job_id: int,
+    *,
+    by: str,
+    statuses: Sequence[State] = (State.ERROR,),
+    from_stage: str | None = None,
+    reset_attempts: bool = True,
+) -> int:
+    """Run its finished tasks in these states again, a batch at a time; returns how many."""
+    async with app.connection() as connection:
+        state, _ = await job_counts.read(connection, job_id)
+        lifecycle.require_of_job("reprocess", state, f"job {job_id}")
+        await require_stage(connection, await _pipeline(connection, job_id), from_stage)
+        until = await jobs.database_now(connection)
+    total = 0
+    for status in statuses:
+        while True:
+            async with app.connection() as connection:
+                found = await jobs.finished_tasks(connection, job_id, status, until, _BATCH)
+                started = await outcomes.reprocess(
+                    connection,
+                    found,
+                    statuses=[status],
+                    from_stage=from_stage,
+                    by=by,
+                    delay_seconds=0.0,
+                    reset_attempts=reset_attempts,
+                )
+            total += len(started)
+            if not started:
+                break
+    await app.wake_all()
+    app.events.emit("tasks.reprocessed", job=job_id, count=total, by=by)
+    return total
+
+
+async def _decide(
+    app: "Penstock", job_id: int, move: str, change: Callable[[Any], Awaitable[int]], *, by: str, **more: Any
+) -> None:
+    """The statement itself is the guard; the state is read only to say why it refused."""
+    async with app.connection() as connection:
+        if not await change(connection):
+            state, _ = await job_counts.read(connection, job_id)
+            lifecycle.require_of_job(move, state, f"job {job_id}")
+            raise UsageError(f"Job {job_id} changed while you wanted to {move} it. Look at it and try again.")
+    app.events.emit("jobs.steered", job=job_id, move=move, by=by, **more)
+
+
+async def _pipeline(connection: Any, job_id: int) -> str:
+    job = await jobs.get(connection, job_id)
+    if job is None:
+        raise JobNotFound(job_id)
+    pipeline: str = job["pipeline"]
+    return pipeline

@@ -1,0 +1,42 @@
+"""What people do with fleet-wide budgets: look, set, remove, block."""
+
+from typing import TYPE_CHECKING
+
+from penstock.errors import InvalidSetting, NotKnown
+from penstock.model import LONGEST_SECONDS
+from penstock.storage import limits
+from penstock.storage.limits import LimitView
+
+if TYPE_CHECKING:
+    from penstock.engine.app import Penstock
+
+
+async def listing(app: "Penstock") -> list[LimitView]:
+    """What is left of every budget right now, and what holds a key up."""
+    async with app.connection() as connection:
+        return await limits.listing(connection)
+
+
+async def configure(app: "Penstock", key: str, rate: float, burst: int = 1, *, by: str) -> None:
+    """Limit a key, or change its limit; what was used stays used."""
+    async with app.connection() as connection:
+        await limits.configure(connection, key, rate, burst)
+    app.events.emit("limits.steered", key=key, move="set", by=by, rate=rate, burst=burst)
+
+
+async def remove(app: "Penstock", key: str, *, by: str) -> None:
+    """Neither limited nor blocked any more."""
+    async with app.connection() as connection:
+        if not await limits.remove(connection, key):
+            raise NotKnown(kind="limit", name=key, known=[view.key for view in await limits.listing(connection)])
+    app.events.emit("limits.steered", key=key, move="remove", by=by)
+
+
+async def block(app: "Penstock", key: str, seconds: float, *, by: str, reason: str | None = None) -> float:
+    """Close a key for everybody, as an answer 429 would; a longer block stays. Returns for how many seconds."""
+    if not 0 <= seconds <= LONGEST_SECONDS:
+        raise InvalidSetting("seconds", seconds, "use 0 seconds to 10 years")
+    async with app.connection() as connection:
+        blocked = await limits.penalise(connection, key, seconds, reason)
+    app.events.emit("limits.steered", key=key, move="block", by=by, seconds=blocked.seconds_left, reason=reason)
+    return blocked.seconds_left

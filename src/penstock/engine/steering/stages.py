@@ -1,0 +1,63 @@
+"""What people do with stages: pause, resume, limit. A pipeline's name alone means all of its stages."""
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.engine.wording import stage_label
+from penstock.errors import InvalidSetting, NotKnown
+from penstock.storage import stages
+
+if TYPE_CHECKING:
+    from penstock.engine.app import Penstock
+
+LARGEST_LIMIT = 2**31 - 1
+
+
+async def pause(app: "Penstock", stage: str, *, by: str, reason: str | None = None) -> None:
+    """Nothing more of it is started; what runs goes on to its end."""
+    async with app.connection() as connection:
+        pipeline, name = await _known(connection, stage)
+        await stages.pause(connection, pipeline, name, by, reason)
+    app.events.emit("stages.steered", stage=stage, move="pause", by=by, reason=reason)
+
+
+async def resume(app: "Penstock", stage: str, *, by: str) -> None:
+    async with app.connection() as connection:
+        pipeline, name = await _known(connection, stage)
+        await stages.resume(connection, pipeline, name)
+    await app.wake_all()
+    app.events.emit("stages.steered", stage=stage, move="resume", by=by)
+
+
+async def limit(app: "Penstock", stage: str, max_running: int | None, *, by: str) -> None:
+    """An exact fleet-wide limit; None takes it away. The code's own one comes back when it registers again."""
+    checked_limit(max_running)
+    async with app.connection() as connection:
+        pipeline, name = await _known(connection, stage)
+        await stages.limit(connection, pipeline, name, max_running)
+    await app.wake_all()
+    app.events.emit("stages.steered", stage=stage, move="limit", by=by, max_running=max_running)
+
+
+async def require_stage(connection: Any, pipeline: str, name: str | None) -> None:
+    """A stage to start from has to exist; a typing mistake would run another one."""
+    if name is None:
+        return
+    known = [row["name"] for row in await stages.listing(connection) if row["pipeline"] == pipeline]
+    if name not in known:
+        raise NotKnown(kind=f"stage of {pipeline!r}", name=name, known=known)
+
+
+def checked_limit(max_running: int | None) -> None:
+    if max_running is not None and not 1 <= max_running <= LARGEST_LIMIT:
+        raise InvalidSetting("limit", max_running, "use a whole number from 1, or none")
+
+
+async def _known(connection: Any, given: str) -> tuple[str, str | None]:
+    """(pipeline, stage or None for all of its stages); an unknown name lists the known ones."""
+    rows = await stages.listing(connection)
+    for row in rows:
+        if given == f"{row['pipeline']}/{row['name']}":
+            return row["pipeline"], row["name"]
+    if any(row["pipeline"] == given for row in rows):
+        return given, None
+    raise NotKnown(kind="stage", name=given, known=[stage_label(row["pipeline"], row["name"]) for row in rows])

@@ -11,7 +11,7 @@ BENCHES := throughput enqueue latency growth
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install up test check format bench bench-quick bench-peers chaos mutants lock docs schema clean
+.PHONY: help install up test test-pooler check format bench bench-quick bench-peers chaos mutants lock docs schema clean
 
 help: ## list the recipes
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -28,6 +28,10 @@ up: install ## start Penstock on this machine and say where
 
 test: check ## run the checks, then every test
 	$(BIN)/pytest $(ARGS)
+
+# The tests behind a pooler are skipped where there is none; here they are not.
+test-pooler: install ## run the tests that need PgBouncer (Debian: apt-get install pgbouncer)
+	PENSTOCK_TEST_POOLER=1 $(BIN)/pytest tests/crash/test_pooler.py $(ARGS)
 
 check: install ## look at format, lint, types and layers without changing a file
 	$(BIN)/ruff format --check .

@@ -25,6 +25,11 @@ from penstock.errors import (
 
 OLDEST_VERSION = 150000
 
+# A pooler that gives every transaction another server connection: a statement was prepared elsewhere.
+POOLED: tuple[type[BaseException], ...] = (
+    asyncpg.InvalidSQLStatementNameError,
+    asyncpg.DuplicatePreparedStatementError,
+)
 # What the driver raises when the line is cut, the server restarts, is full or refuses more connections.
 LOST: tuple[type[BaseException], ...] = (
     OSError,
@@ -40,6 +45,7 @@ LOST: tuple[type[BaseException], ...] = (
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.TooManyConnectionsError,
     asyncpg.QueryCanceledError,
+    *POOLED,
 )
 # Worth the same statement again: nothing of it was stored.
 AGAIN: tuple[type[BaseException], ...] = (
@@ -134,6 +140,8 @@ def translated(url: str | None = None) -> Iterator[None]:
     except asyncpg.DiskFullError as error:
         raise DatabaseFull(what=str(error)) from None
     except asyncpg.PostgresError as error:
+        if isinstance(error, POOLED) or (isinstance(error, asyncpg.ProtocolViolationError) and "startup" in str(error)):
+            raise _pooled(where, error) from None
         if isinstance(error, LOST):
             raise _away(where, error) from None
         raise _from_sqlstate(error) from None
@@ -152,6 +160,13 @@ def _away(where: str, error: BaseException) -> DatabaseUnavailable:
     cause = str(error) or type(error).__name__
     return DatabaseUnavailable(
         what=f"no answer{where} ({cause})", next_step="Is the server running, and PENSTOCK_DATABASE_URL right?"
+    )
+
+
+def _pooled(where: str, error: BaseException) -> DatabaseUnavailable:
+    return DatabaseUnavailable(
+        what=f"a pooler{where} does not keep a session together ({error})",
+        next_step="Behind PgBouncer in transaction mode set PENSTOCK_STATEMENT_CACHE=0 and PENSTOCK_LISTEN=false.",
     )
 
 
@@ -206,6 +221,9 @@ class Link:
         connection = await self.connection()
         try:
             yield connection
+        except POOLED as error:
+            self.drop()
+            raise _pooled(f" at {address(self._url)}", error) from None
         except LOST:
             self.drop()
             raise

@@ -3,7 +3,8 @@
 Safe under load: a short lock timeout keeps a migration from queueing behind a long transaction (and
 everybody else behind it); it is tried again instead. Two migrations at the same time are serialised by
 an advisory lock, so the second one finds nothing left to do. Each file runs in one transaction, so a
-migration killed half-way leaves nothing.
+migration killed half-way leaves nothing. The lock ends with that transaction: behind a pooler, one of the
+session would stay behind on a connection that belongs to nobody.
 """
 
 import asyncio
@@ -90,18 +91,20 @@ async def migrate(
     tell: Callable[[str], None] = lambda line: None,
 ) -> tuple[Migration, ...]:
     """Bring the schema up to date; returns what was applied."""
-    await connection.execute("select pg_advisory_lock($1)", _LOCK)
-    try:
+    async with connection.transaction():
+        await _take_turn(connection)
         await connection.execute(_BASE)
-        done = []
-        for migration in await pending(connection):
-            tell(f"applying {migration.version:04d} {migration.name}")
-            await _apply(connection, migration, lock_timeout_seconds, tries, tell)
+    done = []
+    for migration in await pending(connection):
+        tell(f"applying {migration.version:04d} {migration.name}")
+        if await _apply(connection, migration, lock_timeout_seconds, tries, tell):
             done.append(migration)
-        return tuple(done)
-    finally:
-        if not connection.is_closed():
-            await connection.execute("select pg_advisory_unlock($1)", _LOCK)
+    return tuple(done)
+
+
+async def _take_turn(connection: Any) -> None:
+    """Waits for other migrations, until the end of the transaction."""
+    await connection.execute("select pg_advisory_xact_lock($1)", _LOCK)
 
 
 async def _apply(
@@ -110,10 +113,14 @@ async def _apply(
     lock_timeout_seconds: float,
     tries: int,
     tell: Callable[[str], None],
-) -> None:
+) -> bool:
+    """False where another migration was quicker."""
     for attempt in range(1, tries + 1):
         try:
             async with connection.transaction():
+                await _take_turn(connection)
+                if migration.version in await applied(connection):
+                    return False
                 await connection.execute(
                     "select set_config('lock_timeout', $1, true)", f"{int(lock_timeout_seconds * 1000)}ms"
                 )
@@ -121,7 +128,7 @@ async def _apply(
                 await connection.execute(
                     "insert into penstock.migrations (version, name) values ($1, $2)", migration.version, migration.name
                 )
-            return
+            return True
         except asyncpg.LockNotAvailableError:
             tell(f"a table is busy; trying again ({attempt} of {tries})")
             await asyncio.sleep(min(0.2 * attempt, 2.0))

@@ -4,23 +4,30 @@
 from the descriptions here.
 """
 
+import difflib
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
-from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from penstock.errors import InvalidSetting, UsageError
 
 PREFIX = "PENSTOCK_"
+# Variables that are no settings of a deployment: faults on purpose, tests, benches, and what processes tell each other.
+_OTHER_VARIABLES = frozenset({"FAILPOINTS", "FAILPOINTS_SEED", "HYPOTHESIS", "LEDGER", "PEERS", "SUPERVISOR_PID"})
+_OTHER_PREFIXES = ("TEST_", "BENCH_", "INSTALL_")
+_SCHEMES = ("postgresql", "postgres")
+_URL_EXAMPLE = "write it as postgresql://user:password@host:5432/database"
 
 
 class Settings(BaseSettings):
     """Frozen, checked at construction, one field per setting."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True)
 
     # ---- where things are
     database_url: SecretStr | None = Field(
@@ -104,6 +111,13 @@ class Settings(BaseSettings):
         True, description="Be woken by NOTIFY; false for PgBouncer in transaction mode (polling only)."
     )
 
+    @field_validator("database_url")
+    @classmethod
+    def _is_a_postgresql_url(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and (problem := _url_problem(value.get_secret_value())) is not None:
+            raise ValueError(problem)
+        return value
+
     @model_validator(mode="after")
     def _fits_together(self) -> "Settings":
         if self.heartbeat_seconds * 2 > self.lease_seconds:
@@ -129,10 +143,83 @@ def load(**overrides: Any) -> Settings:
         return Settings(**given)
     except ValidationError as error:
         first = error.errors()[0]
+        said = str(first["msg"]).removeprefix("Value error, ")
         if not first["loc"]:
-            raise UsageError(str(first["msg"]).removeprefix("Value error, ") + ".") from None
+            raise UsageError(f"{said}.") from None
         name = str(first["loc"][0])
-        raise InvalidSetting(f"{PREFIX}{name.upper()}", first.get("input"), first["msg"]) from None
+        variable, value = f"{PREFIX}{name.upper()}", first.get("input")
+        if name == "database_url":
+            raise InvalidSetting(variable, _without_login(str(value)), said) from None
+        raise InvalidSetting(variable, value, f"it has to be {allowed(name)}") from None
+
+
+def allowed(name: str) -> str:
+    """What a setting may be, in words: for the sentence about a value that will not do."""
+    field = Settings.model_fields[name]
+    kind = field.annotation
+    if get_origin(kind) is Literal:
+        *most, last = (str(one) for one in get_args(kind))
+        return f"{', '.join(most)} or {last}"
+    if kind is bool:
+        return "true or false"
+    if kind not in (int, float):
+        return "text"
+    bounds = {key: getattr(one, key) for one in field.metadata for key in ("gt", "ge", "lt", "le") if hasattr(one, key)}
+    noun = "a whole number" if kind is int else "a number"
+    if "gt" in bounds:
+        return f"{noun} above {bounds['gt']} and at most {bounds['le']}"
+    return f"{noun} from {bounds['ge']} to {bounds['le']}"
+
+
+def _url_problem(url: str) -> str | None:
+    """What asyncpg would say later and less clearly, or None."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return f"it does not begin with postgresql://; {_URL_EXAMPLE}"
+    if scheme.lower() not in _SCHEMES:
+        return f"it begins with {scheme}://, and only PostgreSQL will do; {_URL_EXAMPLE}"
+    for host in rest.partition("/")[0].partition("?")[0].rpartition("@")[2].split(","):
+        port = host.rpartition("]")[2].partition(":")[2]
+        if port and not (port.isdecimal() and int(port) <= 65535):
+            return f"{port!r} is no port; {_URL_EXAMPLE}"
+    return None
+
+
+def _without_login(url: str) -> str:
+    """Rather too little than a password: what stands before the host and behind the database is left out."""
+    before, at, place = url.partition("?")[0].rpartition("@")
+    return f"{before.partition('://')[0] + '://' if '://' in before else ''}***@{place}" if at else place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownVariable:
+    """A variable with our prefix that means nothing: most often a typing mistake."""
+
+    name: str
+    nearest: str | None
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.name} is set, and there is no such setting"
+
+    @property
+    def next_step(self) -> str:
+        if self.nearest is not None:
+            return f"Did you mean {self.nearest}? Unset {self.name} or rename it."
+        return f"Unset it, or see `penstock config show` for the names. Only Penstock's own begin with {PREFIX}."
+
+
+def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[UnknownVariable]:
+    """Names are compared as the settings are read: upper and lower case are the same."""
+    names = [name.upper() for name in Settings.model_fields]
+    found = []
+    for variable in sorted(environment):
+        name = variable.upper().removeprefix(PREFIX)
+        if name == variable.upper() or name in names or name in _OTHER_VARIABLES or name.startswith(_OTHER_PREFIXES):
+            continue
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+        found.append(UnknownVariable(name=variable, nearest=f"{PREFIX}{near[0]}" if near else None))
+    return found
 
 
 def origin(name: str, overrides: Mapping[str, object], environment: Mapping[str, str] = os.environ) -> str:
@@ -140,5 +227,5 @@ def origin(name: str, overrides: Mapping[str, object], environment: Mapping[str,
     if overrides.get(name) is not None:
         return "command line"
     variable = f"{PREFIX}{name.upper()}"
-    known = {key.upper() for key in environment}
+    known = {key.upper() for key, value in environment.items() if value}
     return f"environment {variable}" if variable in known else "default"

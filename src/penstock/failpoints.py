@@ -27,6 +27,8 @@ NAMES = (
     "during_upkeep",
     "after_schedule_fire",
 )
+_VARIABLE = "PENSTOCK_FAILPOINTS"
+_FORM = "write NAME:ACTION:CHANCE, for example after_claim_commit:kill:0.02"
 _ACTIONS = ("kill", "exit", "sleep", "raise", "drop_connection")
 
 
@@ -44,16 +46,31 @@ class _Failpoint:
 def parse(text: str) -> dict[str, _Failpoint]:
     found: dict[str, _Failpoint] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
-        pieces = part.split(":")
-        name, action = pieces[0], pieces[1] if len(pieces) > 1 else "kill"
-        action, _, argument = action.partition("=")
-        if name not in NAMES or action not in _ACTIONS:
-            raise InvalidSetting(
-                "PENSTOCK_FAILPOINTS", part, f"use NAME:ACTION:CHANCE with a name of {', '.join(NAMES)} and {_ACTIONS}"
-            )
-        chance = float(pieces[2]) if len(pieces) > 2 else 1.0
-        found[name] = _Failpoint(action=action, argument=float(argument or 0), chance=chance)
+        name, _, rest = part.partition(":")
+        action, _, chance = rest.partition(":")
+        action, _, argument = (action or "kill").partition("=")
+        if name not in NAMES:
+            raise InvalidSetting(_VARIABLE, part, f"the place {name!r} is none of {', '.join(NAMES)}; {_FORM}")
+        if action not in _ACTIONS:
+            raise InvalidSetting(_VARIABLE, part, f"the action {action!r} is none of {', '.join(_ACTIONS)}; {_FORM}")
+        found[name] = _Failpoint(
+            action=action,
+            argument=_number(part, argument, what="seconds", default=0.0, most=86_400.0),
+            chance=_number(part, chance, what="chance", default=1.0, most=1.0),
+        )
     return found
+
+
+def _number(part: str, text: str, *, what: str, default: float, most: float) -> float:
+    if not text:
+        return default
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not 0 <= number <= most:
+        raise InvalidSetting(_VARIABLE, part, f"the {what} {text!r} is no number from 0 to {most:g}; {_FORM}")
+    return number
 
 
 class Failpoints:
@@ -67,8 +84,12 @@ class Failpoints:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Failpoints":
-        seed = environment.get("PENSTOCK_FAILPOINTS_SEED")
-        return cls(environment.get("PENSTOCK_FAILPOINTS", ""), seed=int(seed) if seed else None)
+        seed = environment.get(f"{_VARIABLE}_SEED", "")
+        try:
+            number = int(seed) if seed else None
+        except ValueError:
+            raise InvalidSetting(f"{_VARIABLE}_SEED", seed, "it has to be a whole number, or unset") from None
+        return cls(environment.get(_VARIABLE, ""), seed=number)
 
     def hit(self, name: str, drop_connection: Callable[[], None] | None = None) -> None:
         if not self._points:

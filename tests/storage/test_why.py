@@ -92,7 +92,8 @@ async def test_a_finished_task_says_how_and_when_it_ended(world: World) -> None:
     assert why.sentence.startswith("It ended ERROR 0.")
     assert "ValueError: no such address" in why.sentence
     assert why.next_step is not None
-    assert f"reprocess {task_id}" in why.next_step
+    for what in ("show", "replay", "edit"):
+        assert f"`penstock dead-letters {what} {task_id}`" in why.next_step
 
 
 async def test_a_running_task_names_its_worker_and_its_try(world: World) -> None:

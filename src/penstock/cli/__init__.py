@@ -1,6 +1,8 @@
 """The command line. ``main`` is the console script; commands are imported only when they are called."""
 
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 
 def main() -> None:
@@ -8,6 +10,19 @@ def main() -> None:
     try:
         from penstock.cli.app import root
 
-        root()(prog_name="penstock")
+        sys.exit(called(root(), sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def called(command: Any, arguments: Sequence[str]) -> int:
+    """The exit code. What the parser refuses is told here, because the parser itself knows nothing of ``-o json``."""
+    from penstock.cli import parsing
+
+    try:
+        ended = command(parsing.as_meant(arguments), prog_name="penstock", standalone_mode=False)
+    except Exception as error:
+        if not parsing.refused_by_parser(error):
+            raise
+        return parsing.tell(error, arguments)
+    return ended if isinstance(ended, int) else 0

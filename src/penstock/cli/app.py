@@ -68,6 +68,8 @@ def load(name: str) -> Any:
     """One command, or a group of them when its file registers several (or a callback)."""
     app = new_app(help=COMMANDS[name])
     importlib.import_module(module_of(name)).register(app)
+    if len(app.registered_commands) > 1 and app.registered_callback is None:
+        accept_global_options(app)
     command = typer.main.get_command(app)
     command.name = name
     return command

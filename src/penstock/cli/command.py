@@ -61,6 +61,10 @@ def run(options: Options, function: Callable[[Session], Awaitable[int | None] | 
         return ended or 0
     except typer.Exit as chosen:
         return chosen.exit_code
+    except typer.Abort:
+        # Ctrl-C, or the end of input, where a question was asked.
+        report(KeyboardInterrupt(), options)
+        return exit_code_of(KeyboardInterrupt())
     except (KeyboardInterrupt, Exception) as error:
         report(error, options)
         return exit_code_of(error)
@@ -74,10 +78,11 @@ async def _and_close(session: Session, work: Awaitable[int | None]) -> int | Non
 
 
 def accept_global_options(app: typer.Typer) -> None:
-    """Let them stand before the command as well: `penstock -o json status`."""
+    """Let them stand before the command as well: `penstock -o json status`, `penstock tasks -o json list`."""
 
     def remember(*, _context: typer.Context, **values: Any) -> None:
-        _context.obj = Options(**values)
+        given = Options(**values)
+        _context.obj = given.over(_context.obj) if isinstance(_context.obj, Options) else given
 
     _declare(remember, [])
     app.callback()(remember)

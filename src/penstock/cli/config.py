@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from penstock.cli.command import command
+from penstock.cli.command import accept_global_options, command
 from penstock.cli.output import Column
 from penstock.cli.session import Session
 
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.callback()(lambda: None)
+    accept_global_options(app)
 
     @command(app)
     def show(session: Session) -> None:
         """Every setting: its value, where it came from, what it does. Passwords are not shown."""
+        session.warn_of_unknown_variables()
         rows = described(session.settings, session.options.overrides)
         columns = [
             Column(key="variable", title="setting"),

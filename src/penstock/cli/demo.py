@@ -17,14 +17,24 @@ if TYPE_CHECKING:
 SecondsOption = Annotated[float, typer.Option("--seconds", min=1, max=600, help="Watch at most so long.")]
 SizeOption = Annotated[int, typer.Option("--size", min=1, max=10_000, help="How many receipts to send.")]
 
+RemoveOption = Annotated[bool, typer.Option("--remove", help="Take the demonstration out of the database again.")]
+
 
 def register(app: typer.Typer) -> None:
     @command(app)
-    async def demo(session: Session, seconds: SecondsOption = 30.0, size: SizeOption = 200) -> int:
-        """Enqueue a little work and watch it being done. Needs `penstock up`, or a worker of the demo."""
+    async def demo(
+        session: Session, seconds: SecondsOption = 30.0, size: SizeOption = 200, remove: RemoveOption = False
+    ) -> int:
+        """Enqueue a little work and watch it being done. Needs `penstock up`, or a worker of the demo.
+
+        --remove takes its schedule, its tasks and the stages that then hold nothing away again.
+        """
+        from penstock.cli import demo_removal
         from penstock.cli.demo_app import app as shop
         from penstock.engine.events import Events
 
+        if remove:
+            return await demo_removal.remove(session, shop)
         shop.use(session.settings, Events())
         await shop.open()
         try:
@@ -53,6 +63,7 @@ async def _served(shop: "Penstock") -> None:
 async def _enqueue(shop: "Penstock", size: int) -> list[int]:
     """Quick work, slow work, work that fails and heals, work that does not, and a pipeline."""
     from penstock.cli import demo_app
+    from penstock.cli.demo_removal import JOB_PREFIX
 
     stock = [{"sku": sku} for sku in ("oak-table", "pine-chair", "wool-rug", "unknown-vase", "broken-clock") * 4]
     orders = [
@@ -64,7 +75,7 @@ async def _enqueue(shop: "Penstock", size: int) -> list[int]:
         (demo_app.check_stock, stock, "stock checks"),
         (demo_app.import_order, orders, "order import"),
     ]
-    return [(await task.enqueue_many(rows, name=f"demo: {name}")).id for task, rows, name in batches]
+    return [(await task.enqueue_many(rows, name=f"{JOB_PREFIX}{name}")).id for task, rows, name in batches]
 
 
 async def _watch(session: Session, shop: "Penstock", jobs: list[int], seconds: float) -> "list[JobView]":
@@ -97,6 +108,9 @@ def _tell(session: Session, views: "list[JobView]") -> int:
     if any(view.counts.finished < view.counts.total for view in views):
         session.out.say("The rest goes on without this command: `penstock jobs list`, `penstock top`.")
     session.out.say("Some failed on purpose: `penstock dead-letters list`, then `penstock dead-letters replay --all`.")
+    session.out.say(
+        "When you have seen enough: stop `penstock up`, then `penstock demo --remove` leaves nothing behind."
+    )
     return 0
 
 

@@ -31,10 +31,24 @@ def register(app: typer.Typer) -> None:
         except DatabaseError as error:
             sentence, _, rest = str(error).partition(". ")
             away = Finding(check="connection", health=Health.BAD, finding=f"{sentence}.", fix=rest or None)
-            _show(session, [away])
+            _show(session, [*_settings(), away])
             return exit_code_of(error)
+        findings = [*_settings(), *findings]
         _show(session, findings)
         return 1 if worst(findings) is Health.BAD else 0
+
+
+def _settings() -> "list[Finding]":
+    """Not a check of the database: needed also when that is away, as it may be the reason."""
+    from penstock.config import unknown_variables
+    from penstock.engine.doctor import Finding, Health
+
+    unknown = unknown_variables()
+    if not unknown:
+        return [Finding(check="settings", health=Health.OK, finding="Every PENSTOCK_ variable is a setting.")]
+    return [
+        Finding(check="settings", health=Health.WARN, finding=f"{one.sentence}.", fix=one.next_step) for one in unknown
+    ]
 
 
 async def _examine(session: Session) -> "list[Finding]":

@@ -60,6 +60,14 @@ class Refused(errors.PenstockError):
         super().__init__(message)
 
 
+class WrongCall(errors.UsageError):
+    """The parser of the command line did not understand the call. Leaves exit code 2."""
+
+    def __init__(self, message: str, *, next_command: str) -> None:
+        self.next_command = next_command
+        super().__init__(message)
+
+
 def exit_code_of(error: BaseException) -> int:
     return describe(error).exit_code
 
@@ -75,6 +83,8 @@ def describe(error: BaseException) -> Problem:
 def _meaning(error: BaseException) -> tuple[int, str | None]:
     if isinstance(error, Refused):
         return REFUSED, error.next_command
+    if isinstance(error, WrongCall):
+        return USAGE, error.next_command
     for kind, exit_code, next_command in _MEANINGS:
         if isinstance(error, kind):
             return exit_code, next_command

@@ -93,6 +93,11 @@ class Output:
             self.stderr.write(line + "\n")
             self.stderr.flush()
 
+    def warn(self, line: str) -> None:
+        """What nobody should miss: on stderr, also with -q."""
+        self.stderr.write(f"penstock: warning: {line}\n")
+        self.stderr.flush()
+
     def progress(self, total: int | None, clock: Callable[[], float] = time.monotonic) -> "Progress":
         return Progress(self.stderr, total, quiet=self.quiet, clock=clock)
 

@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from penstock.cli import database
+from penstock.cli import app_check, database
 from penstock.cli.errors import INTERRUPTED, OK, Refused
 from penstock.cli.session import Session
 from penstock.config import Settings
 from penstock.engine.fleet import Fleet
+from penstock.failpoints import Failpoints
 from penstock.service.health import Endpoint
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -23,6 +24,7 @@ class Plan:
 
     settings: Settings
     app: str
+    app_is_the_users: bool = True
     only: tuple[str, ...] = ()
     port: int | None = None
     may_migrate: bool = False
@@ -68,7 +70,14 @@ class StopSignals:
 
 
 async def serve(session: Session, plan: Plan, announce: Callable[[Up], None]) -> int:
-    """Until stopped; ``announce`` is called once, when work is being done. Returns the exit code."""
+    """Until stopped; ``announce`` is called once, when work is being done. Returns the exit code.
+
+    What can be known to be wrong is found before anything is started.
+    """
+    session.warn_of_unknown_variables()
+    Failpoints.from_environment()
+    if plan.app_is_the_users:
+        await app_check.check(plan.app, plan.only)
     stop = StopSignals(session.out.say)
     stop.install()
     async with database.opened(plan.settings) as place:

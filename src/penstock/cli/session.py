@@ -29,6 +29,13 @@ class Session:
     def app_reference(self) -> str | None:
         return self.settings.app
 
+    def warn_of_unknown_variables(self) -> None:
+        """A mistyped setting would otherwise be silently without effect."""
+        from penstock.config import unknown_variables
+
+        for one in unknown_variables():
+            self.out.warn(f"{one.sentence}. {one.next_step}")
+
     async def app(self, *, declared: bool = False) -> "Penstock":
         """Open, once per command. ``declared``: the user's own with its tasks, from --app or PENSTOCK_APP."""
         if self._app is None:
@@ -54,7 +61,7 @@ class Session:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Any]:
-        """A connection to the migrated database, for the functions of ``penstock.storage``."""
+        """A connection to the migrated database, for the views of ``penstock.engine``."""
         async with (await self.app()).connection() as connection:
             yield connection
 

@@ -38,6 +38,7 @@ def register(app: typer.Typer) -> None:
         plan = Plan(
             settings=settings,
             app=settings.app or DEMO,
+            app_is_the_users=settings.app is not None,
             only=tuple(only or ()),
             port=settings.port,
             may_migrate=True,

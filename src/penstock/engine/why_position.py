@@ -73,13 +73,24 @@ def finished(row: Position) -> Why | None:
         return None
     state = State(row["status"])
     cause = failure(row["error_type"], row["error_message"])
-    again = f"`penstock tasks reprocess {row['task_id']}` runs it again."
     return because(
         row,
         Reason.FINISHED,
         f"It ended {state.name} {ago(row['finished_at'], row['read_at'])}" + (f": {cause}." if cause else "."),
         state=state,
-        next_step=None if state is State.DONE else again,
+        next_step=_after_the_end(state, row["task_id"]),
+    )
+
+
+def _after_the_end(state: State, task_id: int) -> str | None:
+    """A dead letter can be looked at and mended; the other endings can only be asked for again."""
+    if state is State.DONE:
+        return None
+    if state is not State.ERROR:
+        return f"`penstock tasks reprocess {task_id}` runs it again."
+    return (
+        f"`penstock dead-letters show {task_id}` shows the error, `penstock dead-letters replay {task_id}` runs it "
+        f"again, `penstock dead-letters edit {task_id}` with another input."
     )
 
 
@@ -149,7 +160,7 @@ def stopped(row: Position) -> Why | None:
     )
 
 
-_RETRIES = {"retry", "timeout", "crash", "rescue"}
+_RETRIES = {"retry", "timeout", "crash", "rescue", "database"}
 
 
 def not_yet(row: Position) -> Why | None:

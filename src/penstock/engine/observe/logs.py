@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -12,15 +12,16 @@ from penstock.config import Settings
 from penstock.engine.events import NAMES, Event, Subscriber
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
-# A line names at most so many ids; the count is always whole.
-_IDS_SHOWN = 1000
+# A line names at most so many ids; how many were left out is always said. Programs can read more than people.
+_IDS_FOR_PROGRAMS = 1000
+_IDS_FOR_PEOPLE = 5
 # For other subscribers: as long as the ids, and one lookup away from them.
 _NOT_LOGGED = frozenset({"job_of"})
 
 
 def make_logger(settings: Settings) -> Any:
     """A logger of its own, so that the application's logging set-up is left alone."""
-    as_json = settings.log_format == "json" or (settings.log_format == "auto" and not sys.stderr.isatty())
+    as_json = _as_json(settings)
     renderer: Any = (
         structlog.processors.JSONRenderer(serializer=lambda value, **_: orjson.dumps(value, default=str).decode())
         if as_json
@@ -42,6 +43,7 @@ def log_subscriber(settings: Settings, labels: Mapping[int, str]) -> Subscriber:
     """``labels``: names of stages by id, filled in when the application is known."""
     logger = make_logger(settings)
     threshold = _LEVELS[settings.log_level]
+    as_json = _as_json(settings)
 
     def on_event(event: Event) -> None:
         level = NAMES[event.name][0]
@@ -50,15 +52,30 @@ def log_subscriber(settings: Settings, labels: Mapping[int, str]) -> Subscriber:
         data = {key: value for key, value in event.data.items() if key not in _NOT_LOGGED}
         if "stage" in data:
             data["stage"] = labels.get(data["stage"], data["stage"])
-        task_ids = data.get("tasks")
-        if task_ids is not None and len(task_ids) > _IDS_SHOWN:
-            data = data | {"tasks": task_ids[:_IDS_SHOWN], "left_out": len(task_ids) - _IDS_SHOWN}
+        if (task_ids := data.get("tasks")) is not None:
+            data = data | (_listed(task_ids) if as_json else {"tasks": _told(task_ids)})
         error = data.get("error")
         if isinstance(error, str) and error.startswith("{"):
             data = data | {"error": _brief(error)}
         getattr(logger, level)(event.name, **data)
 
     return on_event
+
+
+def _as_json(settings: Settings) -> bool:
+    return settings.log_format == "json" or (settings.log_format == "auto" and not sys.stderr.isatty())
+
+
+def _listed(task_ids: Sequence[int]) -> dict[str, Any]:
+    left_out = len(task_ids) - _IDS_FOR_PROGRAMS
+    return {"tasks": task_ids} if left_out <= 0 else {"tasks": task_ids[:_IDS_FOR_PROGRAMS], "left_out": left_out}
+
+
+def _told(task_ids: Sequence[int]) -> str:
+    """As many as a person reads: a batch of a thousand is still one line of a terminal."""
+    shown = ", ".join(str(one) for one in task_ids[:_IDS_FOR_PEOPLE])
+    left_out = len(task_ids) - _IDS_FOR_PEOPLE
+    return shown if left_out <= 0 else f"{shown}, … {left_out:,} more"
 
 
 def _brief(error: str) -> Any:

@@ -15,8 +15,8 @@
     ├── TaskFailed                 raised by ``result()`` of a task that ended badly
     ├── DatabaseError
     │   ├── DatabaseUnavailable    no connection
-    │   │   ├── DatabaseLoginRefused   user or password are wrong
-    │   │   └── TransactionLost        the connection of ``ctx.transaction()`` is gone
+    │   │   └── DatabaseLoginRefused   user or password are wrong
+    │   ├── TransactionLost        the database took ``ctx.transaction()`` away
     │   ├── DatabaseTooOld         PostgreSQL before 15
     │   ├── DatabaseReadOnly       a standby, or a server in recovery
     │   ├── DatabaseFull           no space left
@@ -183,16 +183,13 @@ class DatabaseLoginRefused(DatabaseUnavailable):
         )
 
 
-class TransactionLost(DatabaseUnavailable):
+class TransactionLost(DatabaseError):
     """Not the handler's fault, so it burns no attempt. ``began``: the handler was inside the block already."""
 
     def __init__(self, *, began: bool, cause: str) -> None:
         self.began = began
-        what = "was lost" if began else "could not be had"
-        super().__init__(
-            what=f"the connection of ctx.transaction() {what} ({cause})",
-            next_step="The task runs again by itself; no attempt was burned.",
-        )
+        what = "The database ended ctx.transaction()" if began else "ctx.transaction() got no connection"
+        super().__init__(f"{what}: {cause.rstrip('.')}. The task runs again by itself; no attempt was burned.")
 
 
 class DatabaseTooOld(DatabaseError):

@@ -71,7 +71,7 @@ async def test_a_statement_that_ends_its_connection_every_time_is_a_dead_letter_
     state, _, error = await task.wait(20)
     assert state is State.ERROR
     assert error is not None
-    assert error["message"].startswith("The database cannot be reached: the connection of ctx.transaction() was lost")
+    assert error["message"].startswith("The database ended ctx.transaction(): ")
     assert await _history(task) == [("database", False)] * 3
 
 

@@ -138,7 +138,7 @@ def translated(url: str | None = None) -> Iterator[None]:
     except asyncpg.ReadOnlySQLTransactionError:
         raise DatabaseReadOnly from None
     except asyncpg.DiskFullError as error:
-        raise DatabaseFull(what=str(error)) from None
+        raise DatabaseFull(what=told(error)) from None
     except asyncpg.PostgresError as error:
         if isinstance(error, POOLED) or (isinstance(error, asyncpg.ProtocolViolationError) and "startup" in str(error)):
             raise _pooled(where, error) from None
@@ -156,10 +156,15 @@ def translated(url: str | None = None) -> Iterator[None]:
         ) from None
 
 
+def told(error: BaseException) -> str:
+    """The server's own words without its details and hints, which would be sentences inside a sentence."""
+    first, _, _ = str(error).partition("\n")
+    return first or type(error).__name__
+
+
 def _away(where: str, error: BaseException) -> DatabaseUnavailable:
-    cause = str(error) or type(error).__name__
     return DatabaseUnavailable(
-        what=f"no answer{where} ({cause})", next_step="Is the server running, and PENSTOCK_DATABASE_URL right?"
+        what=f"no answer{where} ({told(error)})", next_step="Is the server running, and PENSTOCK_DATABASE_URL right?"
     )
 
 

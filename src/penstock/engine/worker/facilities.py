@@ -122,14 +122,14 @@ class Facilities:
         except Exception as error:
             if not database.passing(error):
                 raise
-            raise TransactionLost(began=False, cause=str(error) or type(error).__name__) from error
+            raise TransactionLost(began=False, cause=database.told(error)) from error
         try:
             async with connection.transaction():
                 yield connection
         except Exception as error:
             if not (_is_gone(connection) or isinstance(error, database.REFUSED)):
                 raise
-            raise TransactionLost(began=True, cause=str(error) or type(error).__name__) from error
+            raise TransactionLost(began=True, cause=database.told(error)) from error
         finally:
             await self._pool.release(connection)
 

@@ -67,6 +67,7 @@ async def prepare(settings: Settings, place: Place, *, may_migrate: bool, tell: 
         if may_migrate or place.server is not None:
             await migrate.migrate(open_connection, tell=tell)
         await migrate.check(open_connection)
+        await database.require_writes(open_connection)
 
 
 def without_password(url: str) -> str:

@@ -155,11 +155,12 @@ class Penstock:
             url = await self.database_url()
             pool = await database.pool(self.settings, url, purpose=f"app {self.name}", size=10)
             try:
-                async with pool.acquire() as connection:
-                    if self._server is not None:
-                        await migrate.migrate(connection)
-                    await migrate.check(connection)
-                    await self._register(connection)
+                with translated(url):
+                    async with pool.acquire() as connection:
+                        if self._server is not None:
+                            await migrate.migrate(connection)
+                        await migrate.check(connection)
+                        await self._register(connection)
             except BaseException:
                 pool.terminate()
                 raise

@@ -109,6 +109,12 @@ async def _suitable(connection: Any) -> None:
         raise DatabaseTooOld(version=f"{number.major}.{number.minor}")
 
 
+async def require_writes(connection: Any) -> None:
+    """For whoever only makes sense on a server that takes writes, before it starts."""
+    if await connection.fetchval("show transaction_read_only") == "on":
+        raise DatabaseReadOnly
+
+
 def address(url: str) -> str:
     """The address without user and password, for messages and logs."""
     parts = urlsplit(url)

@@ -5,9 +5,15 @@ from pathlib import Path
 
 import orjson
 import pytest
+import typer
 
 from penstock.cli import called, parsing
 from penstock.cli.app import root
+from penstock.cli.command import run
+from penstock.cli.errors import describe
+from penstock.cli.options import Options
+from penstock.cli.session import Session
+from penstock.errors import NotKnown
 from tests.cli.conftest import Call
 
 
@@ -153,3 +159,21 @@ def test_a_wrong_setting_is_answered_at_once_by_every_kind_of_command(call: Call
         assert "PENSTOCK_PORT = 'abc' will not do: it has to be a whole number from 0 to 65535." in ended.stderr
         assert time.monotonic() - began < 30
     assert call("status", database_url="localhost").returncode == 2
+
+
+def test_a_list_of_commands_holds_whole_sentences(capsys: pytest.CaptureFixture[str]):
+    for group in ("tasks", "jobs", "dead-letters", "schedules", "limits", "lanes", "stages", "bench"):
+        assert "..." not in refused(capsys, group, "--help")[1].partition("Commands:")[2], group
+
+
+def test_what_is_not_there_says_where_to_look():
+    for kind in ("stage", "lane", "schedule", "limit"):
+        assert describe(NotKnown(kind=kind, name="x")).next_command == f"penstock {kind}s list"
+
+
+def test_ctrl_c_at_a_question_is_no_traceback(capsys: pytest.CaptureFixture[str]):
+    def ask(session: Session) -> int:
+        raise typer.Abort
+
+    assert run(Options(), ask) == 130
+    assert capsys.readouterr().err.strip() == ""

@@ -60,13 +60,26 @@ class LazyCommands(TyperGroup):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
+class WholeSentences(TyperGroup):
+    """Lists its commands with the first sentence of each, where the usual list would cut it in the middle."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        rows = []
+        for name in self.list_commands(ctx):
+            described = self.get_command(ctx, name)
+            text = " ".join((described.help or "" if described is not None else "").split())
+            rows.append((name, f"{text.split('. ')[0].removesuffix('.')}."))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 def module_of(name: str) -> str:
     return f"penstock.cli.{name.replace('-', '_')}"
 
 
 def load(name: str) -> Any:
     """One command, or a group of them when its file registers several (or a callback)."""
-    app = new_app(help=COMMANDS[name])
+    app = new_app(help=COMMANDS[name], cls=WholeSentences)
     importlib.import_module(module_of(name)).register(app)
     if len(app.registered_commands) > 1 and app.registered_callback is None:
         accept_global_options(app)

@@ -35,10 +35,10 @@ def register(app: typer.Typer) -> None:
 
         if remove:
             return await demo_removal.remove(session, shop)
+        await _served(session, shop)
         shop.use(session.settings, Events())
         await shop.open()
         try:
-            await _served(shop)
             jobs = await _enqueue(shop, size)
             views = await _watch(session, shop, jobs, seconds)
         finally:
@@ -46,14 +46,13 @@ def register(app: typer.Typer) -> None:
         return _tell(session, views)
 
 
-async def _served(shop: "Penstock") -> None:
-    """Work that nobody would do shows nothing, so it is not stored."""
-    from penstock.storage import workers
+async def _served(session: Session, shop: "Penstock") -> None:
+    """Work that nobody would do shows nothing, so nothing is stored: not even the stages."""
+    from penstock.cli.demo_removal import serving
 
-    async with shop.connection() as connection:
-        live = [one for one in await workers.listing(connection) if one["live"]]
-    served = {stage for one in live for stage in one["stages"]}
-    if not set(shop.stage_ids.values()) <= served:
+    async with session.connection() as connection:
+        served = await serving(connection, shop.pipelines)
+    if set(served) != set(shop.pipelines):
         raise Refused(
             "No live worker serves the demo application. Start one in another terminal, then run this again.",
             next_command="penstock up",

@@ -1,5 +1,6 @@
 """`penstock demo --remove`: takes the demonstration's schedule, tasks and stages out of the database again."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from penstock.cli.errors import Refused
@@ -18,14 +19,14 @@ async def remove(session: Session, shop: "Penstock") -> int:
     Not through the application itself, because opening that would declare everything again.
     """
     async with session.connection() as connection:
-        await _not_served(connection, set(shop.pipelines))
+        await _not_served(connection, shop.pipelines)
         async with connection.transaction():
             removed = await _remove(connection, shop)
     kept = removed["kept"]
     session.out.show(
         removed,
-        f"The demonstration is removed: {len(removed['schedules'])} schedules, {len(removed['pipelines'])} pipelines, "
-        f"{removed['tasks']:,} tasks in {removed['jobs']:,} jobs.",
+        f"The demonstration is removed: schedules: {len(removed['schedules'])}, "
+        f"pipelines: {len(removed['pipelines'])}, jobs: {removed['jobs']:,}, tasks: {removed['tasks']:,}.",
     )
     if kept:
         session.out.say(f"Kept, because they hold tasks that are not the demonstration's: {', '.join(kept)}.")
@@ -48,14 +49,24 @@ async def _remove(connection: Any, shop: "Penstock") -> dict[str, Any]:
     return {"schedules": schedules, "tasks": tasks, "jobs": jobs, "pipelines": gone, "kept": kept}
 
 
-async def _not_served(connection: Any, pipelines: set[str]) -> None:
+async def _not_served(connection: Any, pipelines: Collection[str]) -> None:
     """A worker of the demonstration would fire its schedule and declare its stages again."""
-    from penstock.storage import stages, workers
-
-    own = {row["id"] for row in await stages.listing(connection) if row["pipeline"] in pipelines}
-    serving = [one["name"] for one in await workers.listing(connection) if one["live"] and own & set(one["stages"])]
-    if serving:
+    names = {name for workers in (await serving(connection, pipelines)).values() for name in workers}
+    if names:
         raise Refused(
-            f"The demonstration is being served by {', '.join(sorted(set(serving)))}. "
+            f"The demonstration is being served by {', '.join(sorted(names))}. "
             "Stop that worker (Ctrl-C in the terminal of `penstock up`), then run this again."
         )
+
+
+async def serving(connection: Any, pipelines: Collection[str]) -> dict[str, set[str]]:
+    """By pipeline, the names of the live workers that serve all its stages; asked without declaring anything."""
+    from penstock.storage import stages, workers
+
+    live = [one for one in await workers.listing(connection) if one["live"]]
+    found: dict[str, set[str]] = {}
+    for row in await stages.listing(connection):
+        if row["pipeline"] in pipelines:
+            names = {one["name"] for one in live if row["id"] in one["stages"]}
+            found[row["pipeline"]] = found.get(row["pipeline"], names) & names
+    return {pipeline: names for pipeline, names in found.items() if names}

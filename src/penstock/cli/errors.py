@@ -39,6 +39,7 @@ _MEANINGS: tuple[tuple[type[BaseException], int, str | None], ...] = (
     (errors.EmbeddedServerError, NO_CONNECTION, "penstock doctor"),
     (errors.DatabaseError, REFUSED, "penstock doctor"),
 )
+_LISTED = frozenset({"stage", "lane", "schedule", "limit"})
 _NEXT_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 
 
@@ -85,6 +86,8 @@ def _meaning(error: BaseException) -> tuple[int, str | None]:
         return REFUSED, error.next_command
     if isinstance(error, WrongCall):
         return USAGE, error.next_command
+    if isinstance(error, errors.NotKnown) and error.kind in _LISTED:
+        return NOT_FOUND, f"penstock {error.kind}s list"
     for kind, exit_code, next_command in _MEANINGS:
         if isinstance(error, kind):
             return exit_code, next_command

@@ -79,3 +79,11 @@ async def test_a_declared_schedule_says_who_declares_it_and_what_to_do(penstock:
     assert "declared in code by application 'demo'" in refused.stderr
     assert "Remove it there" in refused.stderr
     assert "`penstock schedules pause heartbeat`" in refused.stderr
+
+
+async def test_without_a_worker_the_demonstration_leaves_nothing_behind(
+    penstock: CommandLine, connection: asyncpg.Connection
+) -> None:
+    refused = await penstock("demo", code=4)
+    assert "next: penstock up" in refused.stderr
+    assert await left(connection) == {}

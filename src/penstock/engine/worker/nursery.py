@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from contextlib import suppress
 
 import orjson
@@ -20,6 +21,9 @@ from penstock.engine.worker.channel import Channel
 from penstock.engine.worker.process import Orders, die_with, run
 
 _LARGEST_ORDERS_BYTES = 128 * 1024
+# A fork takes milliseconds; one that owes an answer for so long stands still.
+_PATIENCE_SECONDS = 10.0
+_LONGEST_LOOK_SECONDS = 2.5
 
 
 class Child:
@@ -28,6 +32,8 @@ class Child:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.exit_code: int | None = None
+        # It died because the nursery did: not its own fault, nor that of a task.
+        self.orphaned = False
         self._handle: int | None = None
         if hasattr(os, "pidfd_open"):
             # Signals go to this very process, also when its number has been given to another one.
@@ -40,6 +46,14 @@ class Child:
                 signal.pidfd_send_signal(self._handle, signal.SIGKILL)
             elif self.exit_code is None:
                 os.kill(self.pid, signal.SIGKILL)
+
+    def gone(self) -> bool:
+        """Whether it has ended, also when nobody has told us."""
+        if self._handle is None:
+            return False
+        looking = select.poll()
+        looking.register(self._handle, select.POLLIN)
+        return bool(looking.poll(0))
 
     def ended(self, exit_code: int) -> None:
         if self.exit_code is None:
@@ -59,10 +73,13 @@ class Nursery:
         self._ready = asyncio.Event()
         self._expected: dict[int, asyncio.Future[Child]] = {}
         self._children: dict[int, Child] = {}
+        self._owes_answer = False
+        self._silent_seconds = 0.0
+        self._looked_at = time.monotonic()
 
     async def ready(self) -> None:
         """Until it has imported what it needs. Raises ChildProcessError where it ended instead."""
-        if self._process is None or self._process.poll() is not None:
+        if self._listening is None or self._listening.done() or self._over():
             await self._start()
         assert self._listening is not None
         waiting = asyncio.ensure_future(self._ready.wait())
@@ -80,9 +97,23 @@ class Nursery:
         self._expected[orders.worker] = expected
         try:
             socket.send_fds(self._orders, [orders.encode().encode()], [channel.fileno()])
+            self._owes_answer = True
             return await expected
         finally:
             self._expected.pop(orders.worker, None)
+
+    def end_if_stuck(self) -> None:
+        """Called often. A nursery that stands still tells neither births nor deaths, and our heartbeat would keep the
+        tasks of a dead runner: it is killed, and all begin anew."""
+        now = time.monotonic()
+        # Bounded: if it was us who stood still, its answer lies unread.
+        looked, self._looked_at = min(now - self._looked_at, _LONGEST_LOOK_SECONDS), now
+        if not (self._owes_answer or any(child.gone() for child in self._children.values())):
+            self._silent_seconds = 0.0
+            return
+        self._silent_seconds += looked
+        if self._silent_seconds > _PATIENCE_SECONDS and self._process is not None:
+            self._process.kill()
 
     def close(self) -> None:
         """What it started ends with it."""
@@ -93,6 +124,9 @@ class Nursery:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+
+    def _over(self) -> bool:
+        return self._process is None or self._process.poll() is not None
 
     async def _start(self) -> None:
         self.close()
@@ -107,28 +141,32 @@ class Nursery:
         orders.close()
         told.close()
         self._ready.clear()
+        self._owes_answer, self._silent_seconds = False, 0.0
         self._listening = asyncio.create_task(self._listen(await Channel.over(notices)))
 
     async def _listen(self, channel: Channel) -> None:
         """Ends with the nursery; whatever it had started is dead then, or is about to be."""
         try:
             async for notice in channel.messages():
+                self._owes_answer, self._silent_seconds = False, 0.0
                 if "ready" in notice:
                     self._ready.set()
                 elif "born" in notice:
                     self._welcome(Child(notice["born"]), notice["worker"])
+                elif "unborn" in notice:
+                    self._disappoint(notice["unborn"], f"a runner could not be forked: {os.strerror(notice['error'])}")
                 elif (child := self._children.pop(notice["exited"], None)) is not None:
                     child.ended(notice["code"])
         finally:
             channel.close()
             self._ready.clear()
             for child in self._children.values():
+                child.orphaned = True
                 child.kill()
                 child.ended(-signal.SIGKILL)
             self._children.clear()
-            for expected in self._expected.values():
-                if not expected.done():
-                    expected.set_exception(ChildProcessError("the nursery of the runners was killed"))
+            for worker in self._expected:
+                self._disappoint(worker, "the nursery of the runners was killed")
 
     def _welcome(self, child: Child, worker: int) -> None:
         self._children[child.pid] = child
@@ -137,6 +175,11 @@ class Nursery:
             child.kill()
         else:
             expected.set_result(child)
+
+    def _disappoint(self, worker: int, why: str) -> None:
+        expected = self._expected.get(worker)
+        if expected is not None and not expected.done():
+            expected.set_exception(ChildProcessError(why))
 
 
 # ---------------------------------------------------------------- the process itself
@@ -173,7 +216,12 @@ def main() -> None:
 def _bear(data: bytes, channel: int, told: socket.socket, ours: tuple[int, ...]) -> None:
     given = orjson.loads(data)
     nursery = os.getpid()
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError as error:  # no process or memory to be had: the runners that live go on
+        os.close(channel)
+        _tell(told, {"unborn": given["worker"], "error": error.errno or 0})
+        return
     if pid:
         os.close(channel)
         _tell(told, {"born": pid, "worker": given["worker"]})

@@ -38,6 +38,7 @@ _PR_SET_PDEATHSIG = 1
 _GC_ALLOCATIONS = 20_000
 _STATUS_SECONDS = 1.0
 SETUP_EXIT = 78  # it could not even start: a wrong reference, a missing schema
+MEMORY_EXIT = 71  # no memory left for its own work: what runs in it took that, and has crashed it
 LAPSED_EXIT = 75  # its lease ran out, or the database is away: worth another start
 
 
@@ -72,7 +73,7 @@ def load_app(reference: str) -> Penstock:
         app = resolve(reference)
     except PenstockError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # The user's own module failed; starting again would not help, and its traceback says where.
         traceback.print_exc()
         raise UsageError(f"Importing {reference} failed: {type(error).__name__}: {error}.") from error
@@ -83,7 +84,7 @@ def load_app(reference: str) -> Penstock:
     return app
 
 
-async def _serve(orders: Orders) -> None:
+async def _serve(orders: Orders, slots: Slots) -> None:
     settings: Settings = load(**orders.settings, database_url=orders.url)
     channel = await Channel.over(socket.socket(fileno=orders.channel))
     counter, subscribers = observers(settings)
@@ -96,9 +97,6 @@ async def _serve(orders: Orders) -> None:
     labels = {stage.id: stage.label for stage in stages}
     counter.know(labels)
     changes.know(labels)
-    slots = Slots(Path(orders.slots), orders.slot_count)
-    # Both sides have it mapped: without a name it cannot be left behind, whoever is killed.
-    slots.path.unlink(missing_ok=True)
     runner = Runner(
         settings=settings,
         url=orders.url,
@@ -109,7 +107,7 @@ async def _serve(orders: Orders) -> None:
         failpoints=Failpoints.from_environment(),
         app_reference=orders.app,
         # Whoever sends the heartbeats is frozen, or we were: somebody else may have our tasks by now.
-        lapsed=lambda: os._exit(LAPSED_EXIT),
+        lapsed=lambda: _lapse(slots),
     )
     async with app.connection() as connection:
         await workers.set_stages(connection, orders.worker, [stage.id for stage in stages])
@@ -143,10 +141,12 @@ async def _serve(orders: Orders) -> None:
     await asyncio.wait({reporting, obeying, failing, telling}, return_when=asyncio.FIRST_COMPLETED)
     for side in (reporting, failing, telling):
         if side.done() and (error := side.exception()) is not None:
+            if isinstance(error, MemoryError):
+                os._exit(MEMORY_EXIT)
             # A bug in the runner itself. Unwinding would wait for handlers; the supervisor gives back what is held.
             traceback.print_exception(error)
             sys.stderr.flush()
-            os._exit(LAPSED_EXIT)
+            _lapse(slots)
     await runner.stop(obeying.result())
     reporting.cancel()
     failing.cancel()
@@ -157,20 +157,43 @@ async def _serve(orders: Orders) -> None:
     channel.close()
 
 
+def _leave_signals_to_the_supervisor() -> None:
+    """Ctrl-C and a service manager's SIGTERM reach the whole group; only the supervisor decides.
+
+    Handlers that do nothing and not SIG_IGN, which programs started by a handler would inherit: nobody could end them
+    politely. What a handler forks without a new program ends with SIGTERM again."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
+
+
+def _lapse(slots: Slots) -> NoReturn:
+    slots.lapse()
+    os._exit(LAPSED_EXIT)
+
+
+def _exit_after(error: BaseException, slots: Slots) -> NoReturn:
+    known = isinstance(error, PenstockError) or passing(error)
+    sys.stderr.write(f"penstock runner: {error}\n" if known else "".join(traceback.format_exception(error)))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if passing(error):
+        _lapse(slots)
+    os._exit(SETUP_EXIT if known else 1)
+
+
 def run(orders: Orders) -> NoReturn:
     """The whole life of a runner; never returns."""
     die_with(orders.supervisor_pid)
-    # Ctrl-C and a service manager's SIGTERM reach the whole group; only the supervisor decides.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _leave_signals_to_the_supervisor()
+    slots = Slots(Path(orders.slots), orders.slot_count)
+    # Both sides have it mapped: without a name it cannot be left behind, whoever is killed.
+    slots.path.unlink(missing_ok=True)
     try:
-        uvloop.run(_serve(orders))
-    except Exception as error:
-        if not (isinstance(error, PenstockError) or passing(error)):
-            raise
-        sys.stderr.write(f"penstock runner: {error}\n")
-        sys.stderr.flush()
-        os._exit(LAPSED_EXIT if passing(error) else SETUP_EXIT)
+        uvloop.run(_serve(orders, slots))
+    except BaseException as error:
+        # Always by os._exit: a thread that the user's module started would keep an interpreter that ends politely.
+        _exit_after(error, slots)
     # Threads of handlers that did not stop must not keep the process alive.
     sys.stdout.flush()
     sys.stderr.flush()

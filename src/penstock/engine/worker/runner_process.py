@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.engine.worker.channel import Channel
 from penstock.engine.worker.nursery import Child, Nursery
-from penstock.engine.worker.process import LAPSED_EXIT, Orders
+from penstock.engine.worker.process import LAPSED_EXIT, MEMORY_EXIT, Orders
 from penstock.engine.worker.slots import Running, Slots
 
 SLOTS = 4096
@@ -77,8 +77,9 @@ class RunnerProcess:
 
     @property
     def lapsed(self) -> bool:
-        """It ended by itself, because its lease ran out or the database was away: not the fault of a task."""
-        return self.exit_code == LAPSED_EXIT
+        """It ended by itself, because its lease ran out or the database was away, or with the nursery: not the fault
+        of a task."""
+        return self._process.orphaned or (self.exit_code == LAPSED_EXIT and self.slots.lapsed())
 
     def kill(self, why: str) -> None:
         """No goodbye: for runners whose lease ends or whose handler holds on."""
@@ -90,12 +91,14 @@ class RunnerProcess:
         code = self.exit_code
         if code is None:
             return "it runs"
+        if self._process.orphaned:
+            return "the process that starts the runners ended"
         if code < 0:
             try:
                 return f"signal {signal.Signals(-code).name}"
             except ValueError:
                 return f"signal {-code}"
-        return f"exit code {code}"
+        return "out of memory" if code == MEMORY_EXIT else f"exit code {code}"
 
     def overdue_now(self, grace_seconds: float) -> list[Running]:
         limit = time.monotonic_ns() - int(grace_seconds * 1e9)

@@ -64,6 +64,14 @@ class Slots:
         until: int = _TASK.unpack_from(self._memory, 0)[0]
         return until == 0 or time.monotonic_ns() < until
 
+    def lapse(self) -> None:
+        """The runner ends of its own accord. Noted here, because a handler may end the process with any exit code."""
+        _TASK.pack_into(self._memory, _TASK.size, 1)
+
+    def lapsed(self) -> bool:
+        noted: int = _TASK.unpack_from(self._memory, _TASK.size)[0]
+        return noted == 1
+
     def running(self) -> list[Running]:
         found = []
         for slot, (task_id, lease, started, deadline) in enumerate(_SLOT.iter_unpack(self._memory[_HEAD_BYTES:])):

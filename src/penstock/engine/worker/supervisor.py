@@ -194,16 +194,19 @@ class Supervisor:
                 self._enforce_deadlines(runner)
             else:
                 self._mourn(runner)
+        self._nursery.end_if_stuck()
         missing = len(self.runners) < self._settings.runners and time.monotonic() >= self._start_after
         if not (self._dead or missing) or time.monotonic() < self._watch_after:
             return 0
         started = 0
         try:
-            if missing:
-                await self._nursery.ready()
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 for runner in list(self._dead):
                     await self._bury(runner)
+            # Bounded too: while we wait here, nobody looks at deadlines.
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                if missing:
+                    await self._nursery.ready()
                 while missing and len(self.runners) < self._settings.runners:
                     await self._bring_up()
                     started += 1

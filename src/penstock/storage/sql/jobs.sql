@@ -21,9 +21,13 @@ order by id desc limit $3
 with job as (
     update penstock.jobs set paused_at = coalesce(paused_at, now()), paused_by = $2, pause_reason = $3
     where id = $1 and cancelled_at is null returning id, paused_at
+), held as (
+    -- In id order, as claims under a limit take them: no deadlock with those.
+    select l.id from penstock.lanes l where l.job_id = (select id from job) and l.cancelled_at is null
+    order by l.id for no key update
 ), lanes as (
     update penstock.lanes l set paused_at = job.paused_at, paused_by = $2, pause_reason = $3
-    from job where l.job_id = job.id and l.cancelled_at is null
+    from job, held where l.id = held.id
 )
 select id from job
 
@@ -31,9 +35,13 @@ select id from job
 with job as (
     update penstock.jobs set paused_at = null, paused_by = null, pause_reason = null
     where id = $1 and cancelled_at is null returning id
+), held as (
+    -- In id order, as claims under a limit take them: no deadlock with those.
+    select l.id from penstock.lanes l where l.job_id = (select id from job) and l.cancelled_at is null
+    order by l.id for no key update
 ), lanes as (
     update penstock.lanes l set paused_at = null, paused_by = null, pause_reason = null
-    from job where l.job_id = job.id and l.cancelled_at is null
+    from held where l.id = held.id
 )
 select id from job
 
@@ -41,9 +49,13 @@ select id from job
 -- Touches the job and its lanes only; `sweep_cancelled` ends the rows, running ones are told with the next heartbeat.
 with job as (
     update penstock.jobs set cancelled_at = now(), cancelled_by = $2 where id = $1 and cancelled_at is null returning id
+), held as (
+    -- In id order, as claims under a limit take them: no deadlock with those.
+    select l.id from penstock.lanes l where l.job_id = (select id from job) and l.cancelled_at is null
+    order by l.id for no key update
 ), lanes as (
     update penstock.lanes l set cancelled_at = now(), cancelled_by = $2, active = true
-    from job where l.job_id = job.id and l.cancelled_at is null
+    from held where l.id = held.id
 )
 select id from job
 

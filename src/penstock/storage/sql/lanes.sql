@@ -25,38 +25,65 @@ with decided as (
           and (k.cancelled_at is not null or (k.paused_at is null) <> (l.paused_at is null))
         limit 1000))
     order by j.id for share
+), held as (
+    -- In id order, as claims under a limit take them: no deadlock with those.
+    select l.id, l.job_id from penstock.lanes l
+    where l.job_id = any (array(select id from decided)) and l.cancelled_at is null
+    order by l.id for no key update
 )
 update penstock.lanes l
 set paused_at = d.paused_at, paused_by = d.paused_by, pause_reason = d.pause_reason, cancelled_at = d.cancelled_at,
     cancelled_by = d.cancelled_by
-from decided d where l.job_id = d.id and l.cancelled_at is null
+from decided d, held h where l.id = h.id and h.job_id = d.id
 returning l.id
 
 -- name: pause
-update penstock.lanes set paused_at = coalesce(paused_at, now()), paused_by = $3, pause_reason = $4
-where pipeline = $1 and key = $2 and cancelled_at is null and job_id is null returning id
+with held as (
+    -- In id order, as claims under a limit take them: no deadlock with those.
+    select id from penstock.lanes
+    where pipeline = $1 and key = $2 and cancelled_at is null and job_id is null order by id for no key update
+)
+update penstock.lanes l set paused_at = coalesce(l.paused_at, now()), paused_by = $3, pause_reason = $4
+from held where l.id = held.id returning l.id
 
 -- name: resume
-update penstock.lanes set paused_at = null, paused_by = null, pause_reason = null
-where pipeline = $1 and key = $2 and cancelled_at is null and job_id is null returning id
+with held as (
+    -- In id order, as claims under a limit take them: no deadlock with those.
+    select id from penstock.lanes
+    where pipeline = $1 and key = $2 and cancelled_at is null and job_id is null order by id for no key update
+)
+update penstock.lanes l set paused_at = null, paused_by = null, pause_reason = null
+from held where l.id = held.id returning l.id
 
 -- name: cancel
-update penstock.lanes set cancelled_at = now(), cancelled_by = $3, active = true
-where pipeline = $1 and key = $2 and cancelled_at is null and job_id is null returning id
+with held as (
+    -- In id order, as claims under a limit take them: no deadlock with those.
+    select id from penstock.lanes
+    where pipeline = $1 and key = $2 and cancelled_at is null and job_id is null order by id for no key update
+)
+update penstock.lanes l set cancelled_at = now(), cancelled_by = $3, active = true
+from held where l.id = held.id returning l.id
 
 -- name: job_of_key
 select job_id from penstock.lanes where pipeline = $1 and key = $2 and job_id is not null order by id desc limit 1
 
 -- name: configure
 -- Weight and limit of a lane, all its priorities.
-update penstock.lanes set weight = coalesce($3, weight), max_running = case when $4 then $5 else max_running end
-where pipeline = $1 and key = $2 and cancelled_at is null returning id
+with held as (
+    -- In id order, as claims under a limit take them: no deadlock with those.
+    select id from penstock.lanes
+    where pipeline = $1 and key = $2 and cancelled_at is null order by id for no key update
+)
+update penstock.lanes l set weight = coalesce($3, l.weight), max_running = case when $4 then $5 else l.max_running end
+from held where l.id = held.id returning l.id
 
 -- name: reprioritise_job
 -- A job with lanes of several priorities: they meet in one, so all but the first give up the job's key.
-with placed as (
-    select id, row_number() over (order by priority = $2 desc, id) as place
-    from penstock.lanes where job_id = $1 and cancelled_at is null
+with held as (
+    -- In id order, as claims under a limit take them: no deadlock with those.
+    select id, priority from penstock.lanes where job_id = $1 and cancelled_at is null order by id for no key update
+), placed as (
+    select id, row_number() over (order by priority = $2 desc, id) as place from held
 )
 update penstock.lanes l
 set priority = $2, key = case when p.place = 1 then l.key else l.key || '~' || l.id end
@@ -82,9 +109,11 @@ with recursive holding as (
     cross join lateral (
         select stage, lane from penstock.queue
         where worker is null and (stage, lane) > (h.stage, h.lane) order by stage, lane limit 1) n
+), ids as (
+    select id from penstock.lanes where not active and id = any (array(select lane from holding))
+    order by id for no key update
 )
-update penstock.lanes set active = true
-where not active and id = any (array(select lane from holding)) returning id
+update penstock.lanes l set active = true from ids where l.id = ids.id returning l.id
 
 -- name: lock_idle_candidates
 -- First half of the clean-up: hold lanes that look empty. Enqueuers hold a key-share lock on their lane until

@@ -130,7 +130,7 @@ async def test_metrics_count_what_the_runners_did(start: Start, database_url: st
     assert samples['penstock_processors{stage="add",state="idle"}'] == 10
     assert samples["penstock_workers_live"] == 1
     assert samples["penstock_database_up"] == 1
-    assert samples["penstock_stale_settles_total"] == 0
+    assert samples['penstock_stale_settles_total{stage="add"}'] == 0
     assert any(name.startswith("penstock_seconds_since_poll") for name in samples)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 STATEMENTS = ("tests/storage/test_guards.py",)
+LANE_RETENTION = ("tests/storage/test_lane_retention.py",)
 FLEET = ("tests/storage/test_guards_fleet.py",)
 
 

@@ -1,6 +1,6 @@
 """Guards around the tasks: workers, rescue, lanes, limits, reprocess, and the functions of the schema."""
 
-from tests.mutants.catalogue import FLEET, Mutant, in_query
+from tests.mutants.catalogue import FLEET, LANE_RETENTION, Mutant, in_query
 
 _QUEUE = "storage/sql/queue.sql"
 _WORKERS = "storage/sql/workers.sql"
@@ -52,8 +52,9 @@ FLEET_GUARDS: list[Mutant] = [
         "leases_to_rescue",
         FLEET,
         [
-            ("believes that all ran", "coalesce(q.task_id = any (w.running), false) as ran", "true as ran"),
-            ("believes that none ran", "coalesce(q.task_id = any (w.running), false) as ran", "false as ran"),
+            ("believes that all ran", "coalesce(q.lease = any (w.running), false) as ran", "true as ran"),
+            ("believes that none ran", "coalesce(q.lease = any (w.running), false) as ran", "false as ran"),
+            ("believes what an earlier lease ran", "q.lease = any (w.running)", "q.lease >= any (w.running)"),
         ],
     ),
     *in_query(_QUEUE, "lock_limited_stages", FLEET, [("locks nothing", "for no key update", "")]),
@@ -87,6 +88,30 @@ FLEET_GUARDS: list[Mutant] = [
         [
             ("does not see waiting rows", _WAITING_ROW, f"{_WAITING_ROW} and false"),
             ("does not see leased rows", _LEASED_ROW, f"{_LEASED_ROW} and false"),
+        ],
+    ),
+    *in_query(
+        _LANES,
+        "lock_expired",
+        LANE_RETENTION,
+        [
+            ("locks nothing", "for update of l skip locked", ""),
+            ("takes what rests since yesterday", "and l.rested_at < now() - $1 * interval '1 second'", "and $1 > 0"),
+            ("takes lanes of jobs", "and l.job_id is null", ""),
+            ("forgets a person's pause", "l.paused_at is null and", ""),
+        ],
+    ),
+    *in_query(
+        _LANES,
+        "expire",
+        LANE_RETENTION,
+        [
+            ("takes what is in use again", "and not l.active", ""),
+            ("does not see a wake", "w.lane = l.id", "w.lane = l.id and false"),
+            ("does not see what is to be folded", "and not c.folded", "and false"),
+            ("does not see waiting rows", _WAITING_ROW, f"{_WAITING_ROW} and false"),
+            ("does not see leased rows", _LEASED_ROW, f"{_LEASED_ROW} and false"),
+            ("leaves the counts", "array(select id from gone)", "array(select id from gone where false)"),
         ],
     ),
     *in_query(

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from penstock.storage import lanes, outcomes, queue
+from penstock.storage import lanes, outcomes, queue, testing
 from tests.storage import promises
 from tests.storage.fleet_workers import ANY, LANES, MOST_TASKS, RESCUE, Workers
 
@@ -83,6 +83,6 @@ class Fleet(Workers):
             await queue.sweep_cancelled(self.connection, 100)
             claimed = await self._claim(worker, 50)
             await self.world.finish(worker, claimed)
-            if not claimed and not await queue.depth(self.connection):
+            if not claimed and not await testing.depth(self.connection):
                 return
-        raise AssertionError(f"rows are left that nobody can finish: {await queue.depth(self.connection)}")
+        raise AssertionError(f"rows are left that nobody can finish: {await testing.depth(self.connection)}")

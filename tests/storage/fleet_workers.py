@@ -183,7 +183,7 @@ class Workers(RuleBasedStateMachine):
     @rule(number=ANY, running=ANY)
     def heartbeat(self, number: int, running: int) -> None:
         process = self._process(number)
-        named = [one.task_id for one in process.held[: running % 3]]
+        named = [one.lease for one in process.held[: running % 3]]
         beats = [Heartbeat(worker=process.worker, running=named, status={})]
         alive = process.worker in self.do(workers.heartbeat(self.connection, beats, LEASE_SECONDS))
         assert alive is not process.dead

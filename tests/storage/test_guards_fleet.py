@@ -14,7 +14,7 @@ from penstock.engine.events import Events
 from penstock.engine.upkeep.rescue import Rescue
 from penstock.failpoints import Failpoints
 from penstock.lifecycle import State
-from penstock.storage import lanes, outcomes, queue, stages, workers
+from penstock.storage import lanes, outcomes, queue, stages, testing, workers
 from penstock.storage.database import Link
 from penstock.storage.queries import load
 from penstock.storage.workers import Heartbeat
@@ -100,7 +100,7 @@ async def test_a_rescue_gives_back_what_a_dead_worker_holds_and_burns_only_what_
     held = await world.claim(a, 2)
     (survivor,) = await world.put()
     await world.claim_one(b)
-    await beat(world, a, [ran])
+    await beat(world, a, [one.lease for one in held if one.task_id == ran])
     await world.end_lease(a)
     rescue = Rescue(events=Events(), crash_limit=3, rescue_limit=10)
     assert await rescue.run_once(world.connection) == {"dead": 1, "rescued": 2}
@@ -108,6 +108,22 @@ async def test_a_rescue_gives_back_what_a_dead_worker_holds_and_burns_only_what_
     assert (await world.row(waited))["attempt"] == 0
     assert (await world.row(survivor))["worker"] == b
     assert await world.finish(a, held) == 0, "the zombie comes too late"
+
+
+async def test_a_run_under_an_earlier_lease_does_not_burn_an_attempt_of_the_next(world: World):
+    """The worker handed the task back and got it again; its last heartbeat is from before."""
+    (task,) = await world.put()
+    a = await world.worker()
+    before = await world.claim_one(a)
+    await beat(world, a, [before.lease])
+    await world.release(a, [before], cause=None)
+    again = await world.claim_one(a)
+    assert again.lease > before.lease
+    await world.end_lease(a)
+    rescue = Rescue(events=Events(), crash_limit=3, rescue_limit=10)
+    assert await rescue.run_once(world.connection) == {"dead": 1, "rescued": 1}
+    row = await world.row(task)
+    assert (row["attempt"], row["crashes"], row["rescues"]) == (0, 0, 1)
 
 
 async def test_a_worker_that_holds_a_task_is_not_forgotten(world: World):
@@ -308,7 +324,7 @@ async def test_a_limit_of_one_is_exact_among_claimers_that_race(world: World, cl
             claimer.forget_dry()
         claimed = await asyncio.gather(*(claimer.claim({world.stages[0]: 5}) for claimer in claimers))
         assert sum(len(some) for some in claimed) == 1
-        assert (await queue.depth(world.connection))[world.stages[0]][1] == 1
+        assert (await testing.depth(world.connection))[world.stages[0]][1] == 1
         await world.connection.execute("update penstock.queue set worker = null")
 
 

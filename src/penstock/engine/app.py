@@ -230,14 +230,12 @@ class Penstock:
         chosen = EnqueueOptions(**options)
         if (pipeline := self.pipelines.get(name)) is not None:
             return await self.store(pipeline, pipeline.first.arguments.check(arguments or {}), chosen)
-        async with self.connection() as connection:
-            try:
-                return Task(self, *await tasks.enqueue(connection, prepare_unchecked(name, arguments or {}, chosen)))
-            except asyncpg.PostgresError as error:
-                if getattr(error, "sqlstate", None) == "PK001":
-                    known = {row["pipeline"] for row in await stages.listing(connection)}
-                    raise UnknownTask(name, known | set(self.pipelines)) from None
-                raise
+        try:
+            return await self.store(PipelineDefinition(name), arguments or {}, chosen)
+        except UnknownTask:
+            async with self.connection() as connection:
+                known = {row["pipeline"] for row in await stages.listing(connection)}
+            raise UnknownTask(name, known | set(self.pipelines)) from None
 
     async def store(
         self, pipeline: PipelineDefinition, values: Mapping[str, Any], options: EnqueueOptions, connection: Any = None
@@ -362,7 +360,3 @@ def _with_trace(options: EnqueueOptions) -> EnqueueOptions:
     if options.trace is not None or (trace := current_trace()) is None:
         return options
     return replace(options, trace=trace)
-
-
-def prepare_unchecked(name: str, arguments: Mapping[str, Any], options: EnqueueOptions) -> tasks.NewTask:
-    return prepare(PipelineDefinition(name), arguments, options)

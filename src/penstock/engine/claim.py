@@ -127,15 +127,15 @@ class Claimer:
                 turns[stage] = turn - len(window)
                 wanted += self._quotas(stage, window, room, now)
             if wanted:
-                got = await self._take(wanted, sum(left[stage] for stage in {w.stage for w in wanted}))
+                got, more = await self._take(wanted, sum(left[stage] for stage in {w.stage for w in wanted}))
                 # Lanes that were used a moment ago and are empty now: look at more of them at once.
                 size = _WINDOW if got else min(size * 2, _WIDEST)
                 for one in got:
                     left[one.stage] -= 1
                 claimed += got
                 # A lane that filled its quota has more: give it another turn while there is room.
-                for stage in {w.stage for w in wanted}:
-                    if left[stage] > 0 and any(w.stage == stage and w.quota < 0 for w in wanted):
+                for stage in {stage for stage, _ in more}:
+                    if left[stage] > 0:
                         turns[stage] = len(self._rings[stage][priority].lanes)
             if not turns:
                 return claimed
@@ -157,15 +157,15 @@ class Claimer:
             place = self._places[(stage, lane)] = _Place()
         return place
 
-    async def _take(self, wanted: list[Wanted], room: int) -> list[Claimed]:
+    async def _take(self, wanted: list[Wanted], room: int) -> tuple[list[Claimed], set[tuple[int, int]]]:
+        """What came, and the (stage, lane) pairs that filled their quota and so may hold more."""
         started = self._clock()
         async with self._link.guarded() as connection:
             if self._limited_stages or self._limited_lanes:
                 wanted, got = await self._claim_within_limits(connection, wanted, room)
             else:
                 got = await queue.claim(connection, wanted, room, self._worker)
-        self._remember(wanted, got, started, self._clock(), cut=len(got) >= room)
-        return got
+        return got, self._remember(wanted, got, started, self._clock(), cut=len(got) >= room)
 
     async def _claim_within_limits(
         self, connection: queue.Connection, wanted: list[Wanted], room: int
@@ -206,8 +206,12 @@ class Claimer:
         pipelines = {self._pipelines[stage] for stage in wanted}
         return sorted(stage for stage, pipeline in self._pipeline_of.items() if pipeline in pipelines)
 
-    def _remember(self, wanted: list[Wanted], got: list[Claimed], started: float, now: float, *, cut: bool) -> None:
-        """``cut``: there was no room for more, so a lane that gave little may not have been looked at."""
+    def _remember(
+        self, wanted: list[Wanted], got: list[Claimed], started: float, now: float, *, cut: bool
+    ) -> set[tuple[int, int]]:
+        """Returns the pairs that filled their quota. ``cut``: there was no room for more, so a lane that gave little
+        may not have been looked at."""
+        more: set[tuple[int, int]] = set()
         count: dict[tuple[int, int], int] = {}
         last: dict[tuple[int, int], tuple[datetime, int]] = {}
         for one in got:
@@ -226,10 +230,11 @@ class Claimer:
                 place.front_due = now + max(_FRONT_EVERY_SECONDS, _pause_after(now - started))
             if count.get(key, 0) >= w.quota:
                 place.after = last[key]
-                w.quota = -1  # a sign for the caller: this lane has more
+                more.add(key)
             else:
                 place.after = max(place.after, last.get(key, FRONT))
                 place.dry_until = now + _FRONT_EVERY_SECONDS
+        return more
 
     async def _read_lanes(self) -> None:
         """Which lanes there are; read again about every second, or when something was enqueued."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from penstock.engine.events import Events
 from penstock.lifecycle import State
-from penstock.model import Advance, Finish, Release
+from penstock.model import Advance, Finish, Release, Settlement
 
 _Ended = tuple[int, State, int]  # stage, state, task
 
@@ -37,6 +37,29 @@ def tell_released(events: Events, batch: Sequence[Release], answer: Mapping[int,
     for (stage, cause), task_ids in waiting.items():
         events.emit("tasks.released", stage=stage, cause=cause, count=len(task_ids), tasks=task_ids)
     _tell(events, ((one.stage, State(answer[one.task_id]), one.task_id) for one in batch if answer.get(one.task_id)))
+
+
+def tell_stale(events: Events, refused: Iterable[Settlement]) -> None:
+    """Settlements whose lease was not the current one any more."""
+    for stage, task_ids in _by_stage(refused).items():
+        events.emit("tasks.stale", stage=stage, count=len(task_ids), tasks=task_ids)
+
+
+def tell_crashed(events: Events, released: Iterable[Release], *, worker: int) -> None:
+    for stage, task_ids in _by_stage(released).items():
+        events.emit("tasks.crashed", stage=stage, worker=worker, count=len(task_ids), tasks=task_ids)
+
+
+def tell_rescued(events: Events, released: Iterable[Release], *, worker: int) -> None:
+    for stage, task_ids in _by_stage(released).items():
+        events.emit("tasks.rescued", stage=stage, worker=worker, count=len(task_ids), tasks=task_ids)
+
+
+def _by_stage(settlements: Iterable[Settlement]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for one in settlements:
+        found.setdefault(one.stage, []).append(one.task_id)
+    return found
 
 
 def _tell(events: Events, ended: Iterable[_Ended]) -> None:

@@ -12,8 +12,9 @@ import asyncpg
 
 from penstock.config import Settings
 from penstock.engine.events import Events
+from penstock.engine.link_watch import LinkWatch
 from penstock.engine.payload import clean_text, encode
-from penstock.engine.report import tell_advanced, tell_finished, tell_released
+from penstock.engine.report import tell_advanced, tell_finished, tell_released, tell_stale
 from penstock.failpoints import Failpoints
 from penstock.lifecycle import State
 from penstock.model import Advance, Finish, Release, Settlement
@@ -46,6 +47,7 @@ class Settler:
         self._worker = worker
         self._settings = settings
         self._events = events
+        self._watch = LinkWatch(events, "settle")
         self._failpoints = failpoints
         self._settled = settled
         self._waiting: list[Settlement] = []
@@ -118,11 +120,12 @@ class Settler:
         while batch:
             try:
                 await write(batch, repeated)
+                self._watch.works()
                 return
             except Exception as error:
                 waits = isinstance(error, asyncpg.LockNotAvailableError)
                 if passing(error) and not waits:
-                    self._events.emit("database.lost", link="settle", error=str(error) or type(error).__name__)
+                    self._watch.lost(error)
                     repeated = repeated or isinstance(error, LOST)
                     await self._pause(tries)
                 elif len(batch) > 1:
@@ -160,12 +163,12 @@ class Settler:
         async with self._link.guarded() as connection:
             current = await queue.finish(connection, self._worker, batch)
             self._failpoints.hit("after_settle_commit", self._link.drop)
-            stale: list[int] = []
+            stale: list[Finish] = []
             if current < len(batch):
                 ours = await queue.settled_before(connection, batch)
-                stale = [one.task_id for one in batch if one.task_id not in ours]
+                stale = [one for one in batch if one.task_id not in ours]
         self._tell_stale(stale)
-        gone = frozenset(stale)
+        gone = frozenset(one.task_id for one in stale)
         tell_finished(self._events, batch if not gone else [one for one in batch if one.task_id not in gone])
 
     async def _advance(self, batch: list[Advance], repeated: bool) -> None:
@@ -175,7 +178,7 @@ class Settler:
             self._failpoints.hit("after_settle_commit", self._link.drop)
         # After a lost answer the rows may have moved already, which is what was wanted.
         if len(current) < len(batch) and not repeated:
-            self._tell_stale([one.task_id for one in batch if one.task_id not in current])
+            self._tell_stale([one for one in batch if one.task_id not in current])
         tell_advanced(self._events, batch, current)
 
     async def _release(self, batch: list[Release], repeated: bool) -> None:
@@ -190,13 +193,13 @@ class Settler:
             )
             self._failpoints.hit("after_settle_commit", self._link.drop)
         if len(current) < len(batch) and not repeated:
-            self._tell_stale([one.task_id for one in batch if one.task_id not in current])
+            self._tell_stale([one for one in batch if one.task_id not in current])
         tell_released(self._events, batch, current)
 
-    def _tell_stale(self, task_ids: list[int]) -> None:
-        if task_ids:
-            self.stale += len(task_ids)
-            self._events.emit("tasks.stale", count=len(task_ids), tasks=task_ids)
+    def _tell_stale(self, refused: Sequence[Settlement]) -> None:
+        if refused:
+            self.stale += len(refused)
+            tell_stale(self._events, refused)
 
 
 def _refused(settlement: Settlement, error: Exception) -> Finish:

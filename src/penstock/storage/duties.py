@@ -10,8 +10,8 @@ _sql = load("duties")
 Connection = Any
 
 
-async def take(connection: Connection, name: str, every_seconds: float, worker: int | None) -> bool:
-    return await connection.fetchval(_sql.take, name, every_seconds, worker) is not None
+async def take(connection: Connection, name: str, every_seconds: float) -> bool:
+    return await connection.fetchval(_sql.take, name, every_seconds) is not None
 
 
 async def done(connection: Connection, name: str, took_ms: float, counts: dict[str, int]) -> None:

@@ -78,3 +78,13 @@ async def deactivate_idle(connection: Connection, *, batch: int, idle_seconds: f
         if not rows:
             return 0
         return len(await connection.fetch(_sql.deactivate, [row["id"] for row in rows]))
+
+
+async def expire(connection: Connection, keep_seconds: float, batch: int) -> int:
+    """Two statements in one transaction: hold what looks forgotten, then look again with a newer snapshot."""
+    async with connection.transaction():
+        rows = await connection.fetch(_sql.lock_expired, keep_seconds, batch)
+        if not rows:
+            return 0
+        count: int = await connection.fetchval(_sql.expire, [row["id"] for row in rows])
+        return count

@@ -1,26 +1,12 @@
-"""Endings: dead letters, reprocess, retention. One function per query of ``sql/outcomes.sql``."""
+"""Endings: reprocess, edit, retention. One function per query of ``sql/outcomes.sql``."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
-
-import orjson
 
 from penstock.storage.queries import load
 
 _sql = load("outcomes")
 Connection = Any
-
-
-async def dead_letters(
-    connection: Connection, *, pipeline: str | None, before: tuple[datetime, int] | None, limit: int
-) -> list[dict[str, Any]]:
-    at, task_id = before or (None, None)
-    rows = [dict(row) for row in await connection.fetch(_sql.dead_letters, pipeline, at, task_id, limit)]
-    for row in rows:
-        row["error"] = orjson.loads(row["error"] or "{}")
-        row["input"] = orjson.loads(row["input"])
-    return rows
 
 
 async def reprocess(

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-import asyncpg
-
 from penstock.lifecycle import State
 from penstock.model import Advance, Claimed, Finish, Release
 from penstock.storage.queries import load
@@ -149,7 +147,7 @@ async def asked_to_wait(connection: Connection, workers: Sequence[int]) -> list[
 
 
 class Lease(NamedTuple):
-    """One row that a worker holds. ``ran``: its last heartbeat named the task as running."""
+    """One row that a worker holds. ``ran``: its last heartbeat named this lease as running."""
 
     task_id: int
     lease: int
@@ -168,21 +166,3 @@ async def leases_to_rescue(connection: Connection, worker: int, limit: int = 100
 
 async def holders_gone(connection: Connection) -> list[int]:
     return [row["worker"] for row in await connection.fetch(_sql.holders_gone)]
-
-
-async def fast_forward(connection: Connection, stages: Sequence[int]) -> int:
-    """Moves what waits for a later time ahead, so that the earliest is due now; returns how many moved."""
-    answer: str = await connection.execute(_sql.fast_forward, stages)
-    return int(answer.rsplit(" ", 1)[-1])
-
-
-async def release_all(connection: Connection, worker: int) -> None:
-    await connection.execute(_sql.release_all, worker)
-
-
-async def depth(connection: Connection) -> dict[int, tuple[int, int]]:
-    """stage → (waiting, leased), counted from the rows."""
-    return {row["stage"]: (row["waiting"], row["leased"]) for row in await connection.fetch(_sql.depth)}
-
-
-UniqueViolation = asyncpg.UniqueViolationError

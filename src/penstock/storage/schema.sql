@@ -158,7 +158,6 @@ CREATE TABLE penstock.duties (
     name text NOT NULL,
     due_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
     ran_at timestamp with time zone,
-    worker bigint,
     took_ms double precision,
     result jsonb
 );
@@ -203,6 +202,7 @@ CREATE TABLE penstock.lanes (
     cancelled_at timestamp with time zone,
     cancelled_by text,
     opened_at timestamp with time zone DEFAULT now() NOT NULL,
+    rested_at timestamp with time zone,
     CONSTRAINT lanes_max_running_check CHECK ((max_running > 0)),
     CONSTRAINT lanes_priority_check CHECK (((priority >= '-100'::integer) AND (priority <= 100))),
     CONSTRAINT lanes_weight_check CHECK (((weight >= 1) AND (weight <= 100)))
@@ -489,6 +489,8 @@ CREATE INDEX lanes_job ON penstock.lanes USING btree (job_id) WHERE (job_id IS N
 CREATE UNIQUE INDEX lanes_key ON penstock.lanes USING btree (pipeline, key, priority) WHERE (cancelled_at IS NULL);
 
 CREATE INDEX lanes_paused ON penstock.lanes USING btree (id) WHERE ((paused_at IS NOT NULL) AND active);
+
+CREATE INDEX lanes_rested ON penstock.lanes USING btree (rested_at) WHERE ((NOT active) AND (job_id IS NULL));
 
 CREATE INDEX outcomes_age ON penstock.outcomes USING brin (finished_at) WITH (pages_per_range='32', autosummarize='on');
 

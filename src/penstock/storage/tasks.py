@@ -147,13 +147,5 @@ async def history(connection: Connection, task_id: int) -> list[dict[str, Any]]:
     return rows
 
 
-async def enqueued_with(connection: Connection, pipeline: str, input: str) -> list[int]:
-    return [row["id"] for row in await connection.fetch(_sql.enqueued_with, pipeline, input)]
-
-
-async def recent(connection: Connection, limit: int) -> list[dict[str, Any]]:
-    return [dict(row) for row in await connection.fetch(_sql.recent, limit)]
-
-
 def _json(text: str | None) -> Any:
     return None if text is None else orjson.loads(text)

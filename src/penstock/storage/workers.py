@@ -15,7 +15,7 @@ Connection = Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
-    """What a supervisor tells about one of its runners."""
+    """What a supervisor tells about one of its runners. ``running``: the leases whose handlers have started."""
 
     worker: int
     running: Sequence[int]

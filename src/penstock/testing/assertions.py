@@ -10,7 +10,7 @@ from penstock.engine.handles import Task
 from penstock.engine.payload import decode, encode
 from penstock.errors import UsageError
 from penstock.model import MAX_INPUT_BYTES
-from penstock.storage import tasks
+from penstock.storage import testing as table
 
 _SHOWN = 20
 
@@ -42,7 +42,7 @@ async def _matching(
             raise UsageError(f"{name} has no argument {sorted(unknown)[0]!r}; it takes {', '.join(sorted(known))}.")
     wanted = encode(arguments, what="expected arguments", limit_bytes=MAX_INPUT_BYTES)
     async with app.connection() as connection:
-        return name, await tasks.enqueued_with(connection, name, wanted)
+        return name, await table.enqueued_with(connection, name, wanted)
 
 
 def _with(arguments: dict[str, Any]) -> str:
@@ -51,7 +51,7 @@ def _with(arguments: dict[str, Any]) -> str:
 
 async def _instead(app: Penstock, name: str) -> str:
     async with app.connection() as connection:
-        recent = await tasks.recent(connection, _SHOWN)
+        recent = await table.recent(connection, _SHOWN)
     if not recent:
         return "Nothing was enqueued at all."
     same = [row for row in recent if row["pipeline"] == name]

@@ -27,7 +27,8 @@ from penstock.errors import UsageError
 from penstock.failpoints import Failpoints
 from penstock.lifecycle import State
 from penstock.model import Claimed, Finish, Settlement
-from penstock.storage import checkpoints, queue, workers
+from penstock.storage import checkpoints, workers
+from penstock.storage import testing as table
 from penstock.storage.database import Link
 
 _BATCH = 50
@@ -178,18 +179,18 @@ class _Drainer:
 
     async def fast_forward(self) -> int:
         async with self._link.guarded() as connection:
-            return await queue.fast_forward(connection, list(self._stages))
+            return await table.fast_forward(connection, list(self._stages))
 
     async def drained(self) -> Drained:
         async with self._link.guarded() as connection:
-            depth = await queue.depth(connection)
+            depth = await table.depth(connection)
         waiting = sum(count for stage, (count, _) in depth.items() if stage in self._stages)
         return Drained(runs=self._runs, ended=dict(self._ended), released=self._released, waiting=waiting)
 
     async def hand_back(self) -> None:
         """What was claimed and not run, because something raised; then the worker is gone."""
         async with self._link.guarded() as connection:
-            await queue.release_all(connection, self._worker)
+            await table.release_all(connection, self._worker)
             await workers.stop(connection, [self._worker])
 
     async def _claim(self) -> list[Claimed]:

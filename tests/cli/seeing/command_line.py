@@ -23,10 +23,10 @@ class CommandLine:
     def __init__(self, database_url: str) -> None:
         self._database_url = database_url
 
-    async def __call__(self, *arguments: object, stdin: str = "", code: int = 0) -> Ended:
-        """Fails the test where another exit code than ``code`` comes back."""
+    async def __call__(self, *arguments: object, stdin: str = "", code: int = 0, terminal: bool = False) -> Ended:
+        """Fails the test where another exit code than ``code`` comes back. ``terminal``: somebody can be asked."""
         given = [*(str(one) for one in arguments), "--database-url", self._database_url]
-        ended = await asyncio.to_thread(run, given, stdin)
+        ended = await asyncio.to_thread(run, given, stdin, terminal)
         assert ended.code == code, f"exit {ended.code} of {arguments}\n{ended.stdout}\n{ended.stderr}"
         return ended
 
@@ -34,10 +34,16 @@ class CommandLine:
         return json.loads((await self(*arguments, "-o", "json", code=code)).stdout)
 
 
-def run(arguments: list[str], stdin: str = "") -> Ended:
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def run(arguments: list[str], stdin: str = "", terminal: bool = False) -> Ended:
     """Not for two at the same time: the streams belong to the whole process."""
     out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err), patch.object(sys, "stdin", io.StringIO(stdin)):
+    given = Terminal(stdin) if terminal else io.StringIO(stdin)
+    with redirect_stdout(out), redirect_stderr(err), patch.object(sys, "stdin", given):
         try:
             root()(args=arguments, prog_name="penstock")
             code = 0

@@ -115,6 +115,29 @@ async def test_a_lane_can_be_paused_weighed_limited_and_cancelled(penstock: Comm
     await penstock("lanes", "resume", "greet", "vip", code=3)
 
 
+async def test_cancelling_a_job_asks_on_a_terminal_and_names_what_waits(penstock: CommandLine, shop: Penstock) -> None:
+    job = await make_job(shop, 3)
+    refused = await penstock("jobs", "cancel", job, stdin="n\n", terminal=True)
+    assert f"Cancel job {job} with 3 waiting tasks?" in refused.stderr
+    assert await shop.job_by_id(job).state() is JobState.QUEUED
+    await penstock("jobs", "cancel", job, stdin="y\n", terminal=True)
+    assert await shop.job_by_id(job).state() is JobState.CANCELLED
+    other = await make_job(shop, 1)
+    assert "?" not in (await penstock("jobs", "cancel", other, "--yes", terminal=True)).stderr
+    assert await shop.job_by_id(other).state() is JobState.CANCELLED
+    await penstock("jobs", "cancel", 99_999, terminal=True, code=3)
+
+
+async def test_cancelling_a_lane_asks_on_a_terminal_and_names_what_waits(penstock: CommandLine, shop: Penstock) -> None:
+    tasks = [await shop.enqueue("greet", {"name": "a"}, lane="vip", priority=priority) for priority in (0, 0, 5)]
+    refused = await penstock("lanes", "cancel", "greet", "vip", stdin="n\n", terminal=True)
+    assert "Cancel lane vip of greet with 3 waiting tasks?" in refused.stderr
+    assert (await tasks[0].state()).name == "PENDING"
+    await penstock("lanes", "cancel", "greet", "vip", stdin="y\n", terminal=True)
+    assert (await tasks[2].state()).name == "CANCELLED"
+    await penstock("lanes", "cancel", "greet", "vip", terminal=True, code=3)
+
+
 async def test_limits_are_set_shown_blocked_and_removed(penstock: CommandLine, shop: Penstock) -> None:
     await penstock("limits", "set", "wikidata", "--rate", 5, "--burst", 10)
     await penstock("limits", "block", "wikidata", "--seconds", 60, "--reason", "HTTP 429")

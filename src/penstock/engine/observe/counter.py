@@ -19,13 +19,15 @@ COUNTERS: dict[str, str] = {
 }
 
 Key = tuple[str, tuple[tuple[str, str], ...]]
+# As counted: a stage may still be its number.
+_RawKey = tuple[str, tuple[tuple[str, str | int], ...]]
 
 
 class Counter:
     """Plain dictionaries: counting a batch is one addition."""
 
     def __init__(self) -> None:
-        self._counts: dict[Key, int] = {}
+        self._counts: dict[_RawKey, int] = {}
         self.labels: dict[int, str] = {}
 
     def know(self, labels: Mapping[int, str]) -> None:
@@ -38,33 +40,41 @@ class Counter:
             case "tasks.enqueued":
                 self._add("penstock_tasks_enqueued_total", data["count"], stage=str(data["pipeline"]))
             case "tasks.claimed":
-                self._add("penstock_tasks_claimed_total", data["count"], stage=self._stage(data))
+                self._add("penstock_tasks_claimed_total", data["count"], stage=data["stage"])
             case "tasks.finished":
-                self._add("penstock_tasks_finished_total", data["count"], stage=self._stage(data), state=data["state"])
+                self._add("penstock_tasks_finished_total", data["count"], stage=data["stage"], state=data["state"])
             case "tasks.released":
                 cause = str(data["cause"] or "hand back")
-                self._add("penstock_tasks_retried_total", data["count"], stage=self._stage(data), cause=cause)
+                self._add("penstock_tasks_retried_total", data["count"], stage=data["stage"], cause=cause)
             case "tasks.failed":
                 self._add("penstock_tasks_failed_total", 1, stage=str(data["stage"]))
             case "tasks.stale":
-                self._add("penstock_stale_settles_total", data["count"])
+                self._add("penstock_stale_settles_total", data["count"], stage=data["stage"])
             case "tasks.crashed":
-                self._add("penstock_crashes_total", data["count"])
+                self._add("penstock_crashes_total", data["count"], stage=data["stage"])
             case "tasks.rescued":
-                self._add("penstock_rescued_total", data["count"])
+                self._add("penstock_rescued_total", data["count"], stage=data["stage"])
             case "database.lost":
                 self._add("penstock_database_faults_total", 1, link=str(data["link"]))
             case _:
                 return
 
     def take(self) -> list[list[Any]]:
-        """What was counted since the last call, as [metric, labels, n]."""
+        """What was counted since the last call, as [metric, labels, n].
+
+        A stage without a name yet stays for the next call: a supervisor rescues tasks of stages it does not serve, and
+        learns their names when it looks at the database.
+        """
         taken, self._counts = self._counts, {}
-        return [[name, dict(labels), n] for (name, labels), n in taken.items()]
+        named: list[list[Any]] = []
+        for (name, labels), n in taken.items():
+            shown = {key: self.labels.get(value) if isinstance(value, int) else value for key, value in labels}
+            if None in shown.values():
+                self._counts[(name, labels)] = n
+            else:
+                named.append([name, shown, n])
+        return named
 
-    def _stage(self, data: Mapping[str, Any]) -> str:
-        return self.labels.get(data["stage"], str(data["stage"]))
-
-    def _add(self, name: str, n: int, **labels: str) -> None:
+    def _add(self, name: str, n: int, **labels: str | int) -> None:
         key = (name, tuple(sorted(labels.items())))
         self._counts[key] = self._counts.get(key, 0) + n

@@ -34,8 +34,8 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
     "penstock_database_up": ((), "1 if the database answered this request"),
 }
 
-# These are there from the start, at zero, so that a first stale settle or crash shows as an increase.
-_WITHOUT_LABELS = frozenset({"penstock_stale_settles_total", "penstock_crashes_total", "penstock_rescued_total"})
+# These are there for every stage from the start, at zero, so that a first stale settle or crash shows as an increase.
+_FROM_ZERO = frozenset({"penstock_stale_settles_total", "penstock_crashes_total", "penstock_rescued_total"})
 
 Connect = Callable[[], AbstractAsyncContextManager[Any]]
 Sample = tuple[tuple[str, ...], float]
@@ -72,8 +72,9 @@ class Exposition(Collector):
             self._totals[key] = self._totals.get(key, 0) + n
 
     async def render(self) -> bytes:
-        self.counted(self._counter.take())
+        # The database first: it names stages that this supervisor does not serve.
         self._gauges = self._of_runners() | await self._of_database()
+        self.counted(self._counter.take())
         return generate_latest(self._registry)
 
     async def _of_database(self) -> dict[str, list[Sample]]:
@@ -91,6 +92,7 @@ class Exposition(Collector):
         }
         for stage in stages:
             label = (stage_label(stage["pipeline"], stage["name"]),)
+            self._counter.know({stage["id"]: label[0]})
             oldest = stage["oldest_at"]
             waited = (stage["read_at"] - oldest).total_seconds() if oldest is not None else 0.0
             found.setdefault("penstock_stage_waiting", []).append((label, stage["waiting"]))
@@ -131,13 +133,13 @@ class Exposition(Collector):
     def _counters(self) -> Iterator[Metric]:
         for name, says in COUNTERS.items():
             found = {labels: n for (counted, labels), n in self._totals.items() if counted == name}
+            if name in _FROM_ZERO:
+                found = {(("stage", label),): 0.0 for label in self._counter.labels.values()} | found
             names = sorted({key for labels in found for key, _ in labels})
             family = CounterMetricFamily(name, says, labels=names)
             for labels, n in found.items():
                 values = dict(labels)
                 family.add_metric([values.get(key, "") for key in names], n)
-            if not found and name in _WITHOUT_LABELS:
-                family.add_metric([], 0)
             yield family
 
     def _summaries(self) -> Iterator[Metric]:

@@ -31,12 +31,9 @@ class Duty(Protocol):
 class Upkeep:
     """Looks which duties are due and tries to be the one who does them. Owns one connection."""
 
-    def __init__(
-        self, *, link: Link, duties: Sequence[Duty], worker: int | None, events: Events, failpoints: Failpoints
-    ) -> None:
+    def __init__(self, *, link: Link, duties: Sequence[Duty], events: Events, failpoints: Failpoints) -> None:
         self._link = link
         self._duties = tuple(duties)
-        self._worker = worker
         self._events = events
         self._failpoints = failpoints
         self._look_at = {duty.name: 0.0 for duty in self._duties}
@@ -73,7 +70,7 @@ class Upkeep:
         started = time.monotonic()
         async with self._link.guarded() as connection:
             # A little less than the interval: a duty that looks every second is not late by a tick each time.
-            if not await duties.take(connection, duty.name, duty.every_seconds * 0.9, self._worker):
+            if not await duties.take(connection, duty.name, duty.every_seconds * 0.9):
                 return None
             self._failpoints.hit("during_upkeep", self._link.drop)
             counts = await duty.run_once(connection)

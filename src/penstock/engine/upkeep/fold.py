@@ -11,7 +11,6 @@ _BATCHES_PER_RUN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldCounts:
-    statistics_days: float = 30.0
     name: str = "fold counts"
     every_seconds: float = 5.0
 

@@ -12,7 +12,7 @@ import asyncpg
 
 from penstock.engine.events import Events
 from penstock.engine.payload import encode
-from penstock.engine.report import tell_released
+from penstock.engine.report import tell_released, tell_rescued
 from penstock.model import Release
 from penstock.storage import queue, workers
 
@@ -52,7 +52,7 @@ class Rescue:
                 return total
             total += len(released)
             tell_released(self.events, releases, released)
-            self.events.emit("tasks.rescued", worker=worker, count=len(released), tasks=list(released))
+            tell_rescued(self.events, [one for one in releases if one.task_id in released], worker=worker)
 
     async def _give_back(self, connection: Any, worker: int, releases: list[Release]) -> dict[int, int]:
         if not releases:

@@ -1,9 +1,10 @@
-"""Removes finished tasks after their time, in small batches that never hold a lock for long."""
+"""Removes finished tasks after their time, then jobs and lanes that hold nothing any more, in small batches that never
+hold a lock for long."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.storage import counts, jobs, outcomes, workers
+from penstock.storage import counts, jobs, lanes, outcomes, workers
 
 _BATCH = 1000
 _BATCHES_PER_RUN = 300
@@ -17,15 +18,20 @@ class Retention:
     every_seconds: float = 60.0
 
     async def run_once(self, connection: Any) -> dict[str, int]:
+        expired = await self._expire_tasks(connection)
+        return {
+            "tasks": expired,
+            "jobs": await jobs.expire(connection, self.keep_seconds),
+            "lanes": await lanes.expire(connection, self.keep_seconds, _BATCH),
+            "statistics": await counts.expire_statistics(connection, self.keep_seconds),
+            "workers": await workers.forget(connection, _WORKER_ROWS_KEPT_SECONDS),
+        }
+
+    async def _expire_tasks(self, connection: Any) -> int:
         total = 0
         for _ in range(_BATCHES_PER_RUN):
             count = await outcomes.expire(connection, self.keep_seconds, _BATCH)
             total += count
             if count < _BATCH:
                 break
-        return {
-            "tasks": total,
-            "jobs": await jobs.expire(connection, self.keep_seconds),
-            "statistics": await counts.expire_statistics(connection, self.keep_seconds),
-            "workers": await workers.forget(connection, _WORKER_ROWS_KEPT_SECONDS),
-        }
+        return total

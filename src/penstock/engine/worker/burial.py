@@ -9,7 +9,7 @@ from typing import Any
 from penstock.config import Settings
 from penstock.engine.events import Events
 from penstock.engine.payload import encode
-from penstock.engine.report import tell_released
+from penstock.engine.report import tell_crashed, tell_released
 from penstock.engine.worker.runner_process import RunnerProcess
 from penstock.model import Release
 from penstock.storage import queue
@@ -35,8 +35,8 @@ async def give_back(
             break
         total += len(released)
         tell_released(events, releases, released)
-        if crashed := [one.task_id for one in releases if one.crashed and one.task_id in released]:
-            events.emit("tasks.crashed", worker=runner.worker, count=len(crashed), tasks=crashed)
+        crashed = [one for one in releases if one.crashed and one.task_id in released]
+        tell_crashed(events, crashed, worker=runner.worker)
     return total
 
 

@@ -13,6 +13,7 @@ from penstock.engine.claim import Claimer
 from penstock.engine.control.claim_size import Decision, claim_size
 from penstock.engine.control.polling import pause_seconds
 from penstock.engine.events import Events
+from penstock.engine.link_watch import LinkWatch
 from penstock.engine.run import LiveStage
 from penstock.engine.worker.inbox import Inbox, Refusal
 from penstock.engine.worker.orphans import Orphans
@@ -52,6 +53,7 @@ class Discovery:
         self._arrived = arrived
         self._refused = refused
         self._events = events
+        self._watch = LinkWatch(events, "claim")
         self._safe = safe
         self._orphans = orphans
         self._wake = asyncio.Event()
@@ -88,7 +90,7 @@ class Discovery:
                 if not passing(error):
                     raise
                 self._orphans.suspect()
-                self._events.emit("database.lost", link="claim", error=str(error) or type(error).__name__)
+                self._watch.lost(error)
                 count = 0
             empty = 0 if count else empty + 1
             if count and not self._paced and self._has_room():
@@ -105,6 +107,7 @@ class Discovery:
         if not any(room.values()):
             return 0
         claimed = await self._claimer.claim(room)
+        self._watch.works()
         self.polled_at = time.monotonic()
         if claimed:
             await self._with_previous(claimed)

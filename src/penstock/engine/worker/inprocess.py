@@ -57,7 +57,6 @@ class InProcessWorker:
             upkeep = Upkeep(
                 link=Link(settings, await self._app.database_url(), purpose="upkeep", lock_timeout_ms=500),
                 duties=all_duties(settings, events, self._failpoints),
-                worker=None,
                 events=events,
                 failpoints=self._failpoints,
             )
@@ -217,7 +216,7 @@ class _HeartThread(threading.Thread):
         await self._heart.close()
 
     async def _beat_once(self) -> bool:
-        running = [one.task_id for one in self._slots.running()]
+        running = [one.lease for one in self._slots.running()]
         beat = Heartbeat(worker=self._runner.worker, running=running, status=self._runner.status())
         answer = await self._heart.run_once([beat])
         for asked, told in ((answer.stop, self._runner.cancel), (answer.wait, self._runner.give_back)):

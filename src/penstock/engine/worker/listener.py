@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.config import Settings
 from penstock.engine.events import Events
+from penstock.engine.link_watch import LinkWatch
 from penstock.errors import DatabaseError
 from penstock.storage.database import Link, passing
 
@@ -26,7 +27,7 @@ class Listener:
         self._link = Link(settings, url, purpose="listen")
         self._pipelines = pipelines
         self._hint = hint
-        self._events = events
+        self._watch = LinkWatch(events, "listen")
 
     async def run(self) -> None:
         try:
@@ -36,7 +37,7 @@ class Listener:
                 except Exception as error:
                     if not (passing(error) or isinstance(error, DatabaseError)):
                         raise
-                    self._events.emit("database.lost", link="listen", error=str(error) or type(error).__name__)
+                    self._watch.lost(error)
                     self._link.drop()
                     await asyncio.sleep(0.5)
         finally:
@@ -45,10 +46,12 @@ class Listener:
     async def _listen(self) -> None:
         connection = await self._link.connection()
         await connection.add_listener(CHANNEL, self._heard)
+        self._watch.works()
         self._hint()  # what came while nobody listened
         while not connection.is_closed():
             await asyncio.sleep(_CHECK_SECONDS)
             await connection.fetchval("select 1")
+        raise ConnectionResetError("the server closed the connection")
 
     def _heard(self, connection: Any, pid: int, channel: str, payload: object) -> None:
         if not payload or payload in self._pipelines:

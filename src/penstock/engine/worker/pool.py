@@ -15,6 +15,7 @@ from penstock.engine.payload import decode
 from penstock.engine.run import DeadlinePassed, HandBack, LiveStage, StopAsked, decide_error, run
 from penstock.engine.worker.slots import Slots
 from penstock.errors import PermanentError, TransientError
+from penstock.failpoints import Failpoints
 from penstock.model import Claimed, Release, Settlement
 
 # After this long without a pause a processor lets the loop do its other work.
@@ -66,8 +67,10 @@ class Pool:
         next_for: Callable[["Pool", Processor], Claimed | None],
         ended: Callable[[Claimed, Settlement | None, float], None],
         safe: Callable[[], bool] = lambda: True,
+        failpoints: Failpoints | None = None,
     ) -> None:
         self.stage = stage
+        self._failpoints = failpoints or Failpoints()
         self._slots = slots
         self._surroundings = surroundings
         self._next_for = next_for
@@ -173,6 +176,7 @@ class Pool:
             if self._needs_context:
                 context = processor.context = Context(claimed, self._surroundings)
             self._slots.start(processor.slot, claimed.task_id, claimed.lease, started, deadline)
+            self._failpoints.hit("before_run")
             settlement = await run(claimed, self.stage, context)
             if processor.interruption is not None:
                 settlement = self._after_interruption(processor, claimed, settlement)

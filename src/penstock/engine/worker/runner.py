@@ -333,6 +333,7 @@ class Runner:
                 next_for=self._coordinator.next_for,
                 safe=self._slots.safe,
                 ended=self._ended,
+                failpoints=self._failpoints,
             )
             slot += stage.pool
             self._coordinator.attach(pools[stage_id])

@@ -60,7 +60,6 @@ class Supervisor:
         self._upkeep = Upkeep(
             link=Link(settings, blueprint.url, purpose="upkeep", lock_timeout_ms=500),
             duties=duties,
-            worker=None,
             events=events,
             failpoints=failpoints,
         )
@@ -171,7 +170,7 @@ class Supervisor:
         return len(living)
 
     def _told(self, runner: RunnerProcess) -> Heartbeat:
-        running = [one.task_id for one in runner.slots.running()]
+        running = [one.lease for one in runner.slots.running()]
         return Heartbeat(worker=runner.worker, running=running, status=runner.status)
 
     def _stop_before_lease_ends(self) -> None:

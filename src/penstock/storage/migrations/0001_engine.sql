@@ -56,12 +56,14 @@ create table penstock.lanes (
     pause_reason text,
     cancelled_at timestamptz,
     cancelled_by text,
-    opened_at    timestamptz not null default now()
+    opened_at    timestamptz not null default now(),
+    rested_at    timestamptz                    -- when it was last seen to be empty and switched off
 );
 -- A cancelled lane gives its key free: what is enqueued later starts in a new lane.
 create unique index lanes_key on penstock.lanes (pipeline, key, priority) where cancelled_at is null;
 create index lanes_active on penstock.lanes (pipeline, priority, id) where active;
 create index lanes_job on penstock.lanes (job_id) where job_id is not null;
+create index lanes_rested on penstock.lanes (rested_at) where not active and job_id is null;
 create index lanes_paused on penstock.lanes (id) where paused_at is not null and active;
 create index lanes_cancelled on penstock.lanes (id) where cancelled_at is not null and active;
 
@@ -195,7 +197,7 @@ create table penstock.workers (
     lease_until  timestamptz not null,
     stopped_at   timestamptz,                   -- said goodbye
     died_at      timestamptz,                   -- was declared dead; its heartbeats are refused from then on
-    running      bigint[] not null default '{}',
+    running      bigint[] not null default '{}',   -- leases whose handlers had started at the last heartbeat
     status       jsonb not null default '{}'
 ) with (fillfactor = 50);
 create index workers_live on penstock.workers (lease_until) where stopped_at is null and died_at is null;
@@ -238,7 +240,6 @@ create table penstock.duties (
     name     text primary key,
     due_at   timestamptz not null default '-infinity',
     ran_at   timestamptz,
-    worker   bigint,
     took_ms  double precision,
     result   jsonb
 );

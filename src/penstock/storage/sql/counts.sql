@@ -22,15 +22,5 @@ with taken as (
 )
 select count(*) from taken
 
--- name: by_stage
-select stage, state, sum(n)::bigint as n from penstock.counts group by stage, state
-
--- name: leased_by_stage
-select stage, count(*) as leased from penstock.queue where worker is not null group by stage
-
--- name: per_minute
-select minute, stage, state, n from penstock.statistics
-where minute >= now() - $1 * interval '1 minute' order by minute, stage, state
-
 -- name: expire_statistics
 delete from penstock.statistics where minute < now() - $1 * interval '1 second'

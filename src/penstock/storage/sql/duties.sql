@@ -1,8 +1,8 @@
 -- name: take
 -- Compare and set: whoever moves the due time forward does the duty.
-insert into penstock.duties as d (name, due_at, ran_at, worker)
-values ($1, now() + $2 * interval '1 second', now(), $3)
-on conflict (name) do update set due_at = excluded.due_at, ran_at = excluded.ran_at, worker = excluded.worker
+insert into penstock.duties as d (name, due_at, ran_at)
+values ($1, now() + $2 * interval '1 second', now())
+on conflict (name) do update set due_at = excluded.due_at, ran_at = excluded.ran_at
 where d.due_at <= now()
 returning name
 
@@ -10,4 +10,4 @@ returning name
 update penstock.duties set took_ms = $2, result = $3::text::jsonb where name = $1
 
 -- name: list
-select name, due_at, ran_at, worker, took_ms, result::text as result from penstock.duties order by name
+select name, due_at, ran_at, took_ms, result::text as result from penstock.duties order by name

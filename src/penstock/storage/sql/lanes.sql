@@ -132,7 +132,7 @@ for update of l skip locked
 -- name: deactivate
 -- Second half, in a statement of its own: its snapshot is newer than the locks, so what was enqueued before
 -- them is seen.
-update penstock.lanes l set active = false
+update penstock.lanes l set active = false, rested_at = now()
 where l.id = any ($1::bigint[])
   and not exists (
     select from penstock.stages s join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is null
@@ -141,3 +141,33 @@ where l.id = any ($1::bigint[])
     select from penstock.stages s join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null
     where s.pipeline = l.pipeline)
 returning l.id
+
+-- name: lock_expired
+-- Lanes of owners and named ones that have been at rest for longer than tasks are kept; those of jobs go with their job.
+-- What a person decided about a lane (a pause, a weight, a limit) is kept for its next task. Whoever enqueues into a lane
+-- holds it until the commit, and such a lane is skipped.
+select l.id from penstock.lanes l
+where not l.active and l.job_id is null and l.rested_at < now() - $1 * interval '1 second'
+  and (l.cancelled_at is not null or l.paused_at is null and l.weight = 1 and l.max_running is null)
+order by l.rested_at limit $2
+for update of l skip locked
+
+-- name: expire
+-- In a statement of its own, whose snapshot is newer than the locks: only what is still at rest, holds no row, was not
+-- woken and has nothing to be folded. An enqueue that waited for the lock finds no lane and opens a new one.
+with gone as (
+    delete from penstock.lanes l
+    where l.id = any ($1::bigint[]) and not l.active
+      and not exists (select from penstock.wakes w where w.lane = l.id)
+      and not exists (select from penstock.counts c where c.lane = l.id and not c.folded)
+      and not exists (
+        select from penstock.stages s join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is null
+        where s.pipeline = l.pipeline)
+      and not exists (
+        select from penstock.stages s join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null
+        where s.pipeline = l.pipeline)
+    returning l.id
+), counts as (
+    delete from penstock.counts where lane = any (array(select id from gone))
+)
+select count(*) from gone

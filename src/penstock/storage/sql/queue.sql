@@ -270,8 +270,9 @@ join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not nu
 where l.paused_at is not null and l.active and q.worker = any ($1::bigint[])
 
 -- name: leases_of
--- Everything one worker holds; `ran` says whether its last heartbeat named the task as running.
-select q.task_id, q.lease, q.stage, q.task_id = any (w.running) as ran
+-- Everything one worker holds; `ran` says whether its last heartbeat named this very lease as running. Heartbeats name
+-- leases, not tasks: a lease number is given once, so a run of the same task under an earlier lease cannot be meant.
+select q.task_id, q.lease, q.stage, q.lease = any (w.running) as ran
 from penstock.queue q join penstock.workers w on w.id = q.worker
 where q.worker is not null and q.worker = $1
 limit $2
@@ -279,7 +280,7 @@ limit $2
 -- name: leases_to_rescue
 -- The same, locked, for a worker that is gone. A row that is locked is being settled right now, maybe by a frozen
 -- process: waiting for it would hold up the rescue of everything else.
-select q.task_id, q.lease, q.stage, coalesce(q.task_id = any (w.running), false) as ran
+select q.task_id, q.lease, q.stage, coalesce(q.lease = any (w.running), false) as ran
 from penstock.queue q left join penstock.workers w on w.id = q.worker
 where q.worker is not null and q.worker = $1
 limit $2
@@ -291,22 +292,3 @@ select q.worker from penstock.queue q
 left join penstock.workers w on w.id = q.worker
 where q.worker is not null and (w.id is null or w.died_at is not null or w.stopped_at is not null)
 group by q.worker
-
--- name: fast_forward
--- For tests that do not want to wait: the earliest of the waiting rows become due, together, and keep their order.
-with next as (
-    select min(run_at) - now() as ahead from penstock.queue
-    where stage = any ($1::integer[]) and worker is null and run_at > now()
-)
-update penstock.queue q set run_at = q.run_at - next.ahead
-from next
-where q.stage = any ($1::integer[]) and q.worker is null and q.run_at > now()
-
--- name: release_all
--- For tests that end in the middle: what the worker holds waits again, as if it had never been claimed.
-update penstock.queue set worker = null, updated_at = now() where worker is not null and worker = $1
-
--- name: depth
--- Waiting and leased per stage; reads the queue, so for tests and the doctor, not for pages.
-select stage, count(*) filter (where worker is null) as waiting, count(*) filter (where worker is not null) as leased
-from penstock.queue group by stage

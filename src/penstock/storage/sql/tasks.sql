@@ -64,14 +64,3 @@ select task_id, created from penstock.enqueue(
     lane => cast(:lane as text), owner => cast(:owner as text), job_id => cast(:job_id as bigint),
     max_attempts => cast(:max_attempts as integer), options => cast(:options as jsonb), trace => cast(:trace as text),
     notify => cast(:notify as boolean))
-
--- name: enqueued_with
--- For tests: tasks of a pipeline whose input holds at least this, newest first.
-select t.id from penstock.tasks t join penstock.stages s on s.id = t.entry
-where s.pipeline = $1 and t.input @> $2::text::jsonb order by t.id desc
-
--- name: recent
--- For tests: what was enqueued last, as the message of a failed assertion shows it.
-select t.id, s.pipeline, t.input::text as input, v.state
-from penstock.tasks t join penstock.stages s on s.id = t.entry join penstock.task_states v on v.task_id = t.id
-order by t.id desc limit $1

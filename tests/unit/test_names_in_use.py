@@ -1,0 +1,29 @@
+"""A name that nothing emits or hits is a promise nobody keeps."""
+
+import ast
+from pathlib import Path
+
+from penstock import failpoints
+from penstock.engine import events
+
+SOURCE = Path(__file__).parents[2] / "src/penstock"
+
+
+def first_arguments(method: str) -> set[str]:
+    """The texts that are passed first to calls of ``something.method(...)`` anywhere in the source."""
+    found = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method:
+                match node.args:
+                    case [ast.Constant(value=str(text)), *_]:
+                        found.add(text)
+    return found
+
+
+def test_every_event_is_emitted_somewhere_and_no_other():
+    assert first_arguments("emit") == set(events.NAMES)
+
+
+def test_every_failpoint_is_hit_somewhere_and_no_other():
+    assert first_arguments("hit") == set(failpoints.NAMES)

@@ -39,7 +39,6 @@ _GC_ALLOCATIONS = 20_000
 _STATUS_SECONDS = 1.0
 SETUP_EXIT = 78  # it could not even start: a wrong reference, a missing schema
 MEMORY_EXIT = 71  # no memory left for its own work: what runs in it took that, and has crashed it
-MEMORY_EXIT = 71  # no memory left for its own work: what runs in it took that, and has crashed it
 LAPSED_EXIT = 75  # its lease ran out, or the database is away: worth another start
 
 
@@ -142,8 +141,6 @@ async def _serve(orders: Orders, slots: Slots) -> None:
     await asyncio.wait({reporting, obeying, failing, telling}, return_when=asyncio.FIRST_COMPLETED)
     for side in (reporting, failing, telling):
         if side.done() and (error := side.exception()) is not None:
-            if isinstance(error, MemoryError):
-                os._exit(MEMORY_EXIT)
             if isinstance(error, MemoryError):
                 os._exit(MEMORY_EXIT)
             # A bug in the runner itself. Unwinding would wait for handlers; the supervisor gives back what is held.

@@ -29,6 +29,7 @@ from . import configuration, locks, postmaster
 from .account import server_account
 from .cluster import DATABASE, ROLE
 from .home import Home, default_home, prepare_home
+from .postmaster import Postmaster
 
 LOCK_TIMEOUT_SECONDS = 60
 
@@ -90,10 +91,7 @@ class EmbeddedServer:
         if self._membership.descriptor is None:
             raise EmbeddedServerError(what="this handle was released", next_step="Acquire the server again.")
         with _sentences_for(home.path):
-            with _starting_or_stopping(home):
-                started = postmaster.ensure_started(home, self._settings)
-            postmaster.wait_until_ready(home)
-        return started
+            return _serving(home, self._settings)[0]
 
     def release(self) -> None:
         """Give the server up; the last one out stops it. Once more, or in a forked child, it does nothing."""
@@ -117,8 +115,7 @@ def acquire(home: Path | None = None, *, settings: Mapping[str, str] | None = No
         try:
             with _starting_or_stopping(prepared):
                 membership.join()
-                postmaster.ensure_started(prepared, wanted)
-            running = postmaster.wait_until_ready(prepared)
+            running = _serving(prepared, wanted)[1]
         except BaseException:
             with suppress(EmbeddedServerError):
                 membership.leave()
@@ -128,6 +125,22 @@ def acquire(home: Path | None = None, *, settings: Mapping[str, str] | None = No
     )
     atexit.register(server.release)
     return server
+
+
+def _serving(home: Home, settings: Mapping[str, str]) -> tuple[bool, Postmaster]:
+    """(whether it had to be started, the server that answers)."""
+    if not _start(home, settings):
+        # One that was there may have been about to end: of a full disk, say, that has room again by now.
+        with suppress(EmbeddedServerError):
+            return False, postmaster.wait_until_ready(home)
+        if not _start(home, settings):
+            return False, postmaster.wait_until_ready(home)
+    return True, postmaster.wait_until_ready(home)
+
+
+def _start(home: Home, settings: Mapping[str, str]) -> bool:
+    with _starting_or_stopping(home):
+        return postmaster.ensure_started(home, settings)
 
 
 def _url(socket_folder: Path) -> str:

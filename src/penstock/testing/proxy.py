@@ -25,6 +25,7 @@ class Proxy:
         self._server: asyncio.Server | None = None
         self._folder: Path | None = None
         self._links: set[_Link] = set()
+        self._serving: set[asyncio.Task[None]] = set()
         self._mode: Mode = "open"
         self._delay_seconds = 0.0
         self._clear = asyncio.Event()
@@ -43,6 +44,8 @@ class Proxy:
             self._server.close()
             self.cut()
             await self._server.wait_closed()
+            # Before Python 3.12 that returns while connections are still being taken down.
+            await asyncio.gather(*self._serving, return_exceptions=True)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -94,6 +97,10 @@ class Proxy:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.accepted += 1
+        serving = asyncio.current_task()
+        assert serving is not None
+        self._serving.add(serving)
+        serving.add_done_callback(self._serving.discard)
         if self._mode == "refuse":
             writer.transport.abort()
             return
@@ -102,6 +109,8 @@ class Proxy:
         try:
             upstream_reader, upstream_writer = await _connect(self._target)
             link.upstream = upstream_writer
+            if link not in self._links:
+                return  # cut while it was being opened
             there = asyncio.create_task(self._pump(reader, upstream_writer, answers=False))
             back = asyncio.create_task(self._pump(upstream_reader, writer, answers=True))
             await asyncio.wait({there, back}, return_when=asyncio.FIRST_COMPLETED)

@@ -85,12 +85,19 @@ async def connect(settings: Settings, url: str, *, purpose: str) -> asyncpg.Conn
         return connection
 
 
-async def pool(settings: Settings, url: str, *, purpose: str, size: int) -> asyncpg.Pool:
+async def pool(settings: Settings, url: str, *, purpose: str, size: int, lent: bool = False) -> asyncpg.Pool:
+    """``lent``: users' code gets the connections, so their session is reset after each use. Ours leaves nothing behind,
+    and the reset is a round trip."""
     with translated(url):
-        made = await asyncpg.create_pool(url, min_size=0, max_size=size, **_options(settings, purpose))
+        reset = None if lent else _leave
+        made = await asyncpg.create_pool(url, min_size=0, max_size=size, reset=reset, **_options(settings, purpose))
         async with made.acquire() as connection:
             await _suitable(connection)
         return made
+
+
+async def _leave(connection: Any) -> None:
+    """A transaction left open was rolled back before this."""
 
 
 def _options(settings: Settings, purpose: str) -> dict[str, Any]:

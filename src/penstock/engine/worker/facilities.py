@@ -55,7 +55,7 @@ class Facilities:
         self.reported: dict[int, dict[str, Any]] = {}
 
     async def open(self) -> None:
-        self._pool = await database.pool(self._settings, self._url, purpose="handlers", size=_CONNECTIONS)
+        self._pool = await database.pool(self._settings, self._url, purpose="handlers", size=_CONNECTIONS, lent=True)
         # Not the handlers' pool: one that holds all its connections in transactions may still ask for a permit.
         self._own = await database.pool(self._settings, self._url, purpose="runner", size=_OWN_CONNECTIONS)
         self._limiters = Limiters(self._own, self._events)

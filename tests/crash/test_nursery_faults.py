@@ -13,7 +13,12 @@ import psutil
 import pytest
 
 from penstock import State
+from penstock.config import load
+from penstock.engine.events import Event, Events
 from penstock.engine.worker import nursery
+from penstock.engine.worker.runner_process import Blueprint
+from penstock.engine.worker.supervisor import Supervisor
+from penstock.failpoints import Failpoints
 from penstock.testing.processes import WorkerTree
 from tests.crash.conftest import QUICK_LEASE, ROOT, eventually
 
@@ -246,3 +251,28 @@ async def test_no_slot_file_is_left_when_all_are_killed_during_the_users_import(
     await eventually(importing, what="the import of the user's module")
     tree.kill()
     assert list(tmp_path.glob("penstock-slots-*")) == []
+
+
+async def test_a_runner_that_cannot_be_started_is_told_and_tried_again(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Event] = []
+    settings = load(database_url=database_url)
+    supervisor = Supervisor(
+        settings=settings,
+        blueprint=Blueprint(app="nowhere:app", url=database_url, only=(), settings={}),
+        events=Events([told.append]),
+        failpoints=Failpoints(),
+        duties=[],
+    )
+
+    async def refuse(_: nursery.Nursery) -> None:
+        raise ChildProcessError("a runner could not be forked: no memory")
+
+    monkeypatch.setattr(nursery.Nursery, "ready", refuse)
+    assert await supervisor.watch_once() == 0
+    assert [(one.name, one.data["error"]) for one in told] == [
+        ("worker.unborn", "a runner could not be forked: no memory")
+    ]
+    assert await supervisor.watch_once() == 0, "not at once again"
+    assert len(told) == 1

@@ -410,3 +410,22 @@ async def test_tasks_a_runner_holds_do_not_begin_after_the_decision_reached_it(a
         counts = await job.counts() if decision == "pause" else await job.wait(10)
     assert begun == [0]
     assert counts.pending + counts.cancelled == 5 - (decision == "pause")
+
+
+async def test_a_job_moves_to_a_priority_that_an_enqueue_is_just_opening(app, record, connection, database_url):
+    job = await record.enqueue_many([{"label": "first"}])
+    outside = await asyncpg.connect(database_url)
+    try:
+        async with outside.transaction():
+            await record.options(job=job, priority="high").enqueue_on(outside, "late")
+            moving = asyncio.create_task(job.reprioritise("high"))
+            waiting = (
+                "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+            )
+            while not await connection.fetchval(waiting):
+                await asyncio.sleep(0.01)
+        await moving
+    finally:
+        await outside.close()
+    found = await lanes.of_job(connection, job.id)
+    assert len({lane["priority"] for lane in found}) == 1 and len(found) == 2

@@ -21,6 +21,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "tasks.cancelled": ("info", "tasks were cancelled"),
     "tasks.reprocessed": ("info", "finished tasks start again"),
     "worker.started": ("info", "a runner is ready"),
+    "worker.unborn": ("error", "a runner could not be started; it is tried again"),
     "worker.stopped": ("info", "a runner has stopped"),
     "worker.died": ("error", "a runner died or was killed"),
     "worker.fenced": ("error", "a worker was declared dead and starts again under a new id"),

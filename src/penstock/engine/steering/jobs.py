@@ -4,6 +4,8 @@ size of the job, except reprocess, which goes a batch at a time."""
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import asyncpg
+
 from penstock import lifecycle
 from penstock.engine import job_counts
 from penstock.engine.steering.stages import require_stage
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from penstock.engine.app import Penstock
 
 _BATCH = 1000
+_TRIES = 5
 
 
 async def pause(app: "Penstock", job_id: int, *, by: str, reason: str | None = None) -> None:
@@ -82,11 +85,21 @@ async def _decide(
 ) -> None:
     """The statement itself is the guard; the state is read only to say why it refused."""
     async with app.connection() as connection:
-        if not await change(connection):
+        if not await _settled(change, connection):
             state, _ = await job_counts.read(connection, job_id)
             lifecycle.require_of_job(move, state, f"job {job_id}")
             raise UsageError(f"Job {job_id} changed while you wanted to {move} it. Look at it and try again.")
     app.events.emit("jobs.steered", job=job_id, move=move, by=by, **more)
+
+
+async def _settled(change: Callable[[Any], Awaitable[int]], connection: Any) -> int:
+    """An enqueue may open the very lane that a job moves to, or hold one of them: then look again."""
+    for _ in range(_TRIES):
+        try:
+            return await change(connection)
+        except (asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError):
+            continue
+    return await change(connection)
 
 
 async def _pipeline(connection: Any, job_id: int) -> str:

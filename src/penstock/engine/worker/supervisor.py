@@ -212,8 +212,11 @@ class Supervisor:
         except Exception as error:
             if not (passing(error) or isinstance(error, DatabaseError)):
                 raise
-            self._watch_link.drop()
             self._watch_after = time.monotonic() + _AGAIN_SECONDS
+            if isinstance(error, ChildProcessError):
+                self._events.emit("worker.unborn", error=str(error))
+                return started
+            self._watch_link.drop()
             await asyncio.to_thread(self._database_gone)
         return started
 

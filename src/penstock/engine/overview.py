@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.engine.wording import failure, rate, span, stage_label
 from penstock.storage import dead_letters, reads, server_state, workers
+from penstock.storage.database import version_of
 from penstock.storage.dead_letters import DeadLetterFilter
 
 Connection = Any
@@ -82,10 +83,9 @@ async def overview(connection: Connection) -> Overview:
         taken = await server_state.database_size(connection)
         read_at = loads[0]["read_at"] if loads else await dead_letters.database_now(connection)
     views = tuple(_stage(load, rates.get(load["id"], {}), found) for load in loads)
-    number = connection.get_server_version()
     return Overview(
         read_at=read_at,
-        database=f"PostgreSQL {number.major}.{number.minor}, database {taken['name']!r}",
+        database=f"PostgreSQL {version_of(connection)}, database {taken['name']!r}",
         size_bytes=taken["size_bytes"],
         workers=tuple(_worker(one) for one in found),
         stages=views,

@@ -112,8 +112,15 @@ def _options(settings: Settings, purpose: str) -> dict[str, Any]:
 async def _suitable(connection: Any) -> None:
     number = connection.get_server_version()
     if number.major * 10000 < OLDEST_VERSION:
+        found = version_of(connection)
         await connection.close()
-        raise DatabaseTooOld(version=f"{number.major}.{number.minor}")
+        raise DatabaseTooOld(version=found)
+
+
+def version_of(connection: Any) -> str:
+    """As the server calls itself: 18.6. Since PostgreSQL 10 the driver has the second number in its third place."""
+    number = connection.get_server_version()
+    return f"{number.major}.{number.micro if number.major >= 10 else number.minor}"
 
 
 async def require_writes(connection: Any) -> None:

@@ -17,8 +17,12 @@ from penstock.storage import counts
 from tests.cli.seeing.command_line import CommandLine
 
 
-async def test_status_of_an_empty_database_says_what_to_start(penstock: CommandLine) -> None:
+async def test_status_of_an_empty_database_says_what_to_start(
+    penstock: CommandLine, connection: asyncpg.Connection
+) -> None:
     text = (await penstock("status")).stdout
+    own_name = (await connection.fetchval("show server_version")).split()[0]
+    assert f"PostgreSQL {own_name}, database" in text
     assert "No worker is running" in text
     assert "penstock up" in text
     assert "No stages yet" in text

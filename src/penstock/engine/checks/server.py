@@ -6,7 +6,7 @@ import time
 from penstock.engine.checks.finding import Check, Patient, Result, bad, fine, warn
 from penstock.engine.wording import ago, size, span
 from penstock.storage import server_state
-from penstock.storage.database import OLDEST_VERSION
+from penstock.storage.database import OLDEST_VERSION, version_of
 
 _SKEW_WORTH_TELLING_SECONDS = 1.0
 _PINNED_WARN_SECONDS, _PINNED_BAD_SECONDS = 600.0, 3600.0
@@ -19,7 +19,7 @@ _DISK_WARN_BYTES, _DISK_BAD_BYTES = 5e9, 1e9
 
 async def version(patient: Patient) -> Result:
     number = patient.connection.get_server_version()
-    text = f"PostgreSQL {number.major}.{number.minor}"
+    text = f"PostgreSQL {version_of(patient.connection)}"
     if number.major * 10_000 < OLDEST_VERSION:
         return bad(f"{text}; Penstock needs 15 or newer.", "Upgrade the server, or unset PENSTOCK_DATABASE_URL.")
     return fine(f"{text}.")

@@ -63,12 +63,13 @@ async def test_several_processes_together_use_the_limit_and_no_more(processes, c
     await limits.configure(connection, KEY, rate, burst)
     fleet = [await processes.limiter() for _ in range(3)]
     began = time.monotonic()
-    seen = await soon(asyncio.gather(*(moments(limiter, 14) for limiter in fleet for _ in range(4))))
+    seen = await soon(asyncio.gather(*(moments(limiter, 30) for limiter in fleet for _ in range(4))))
     took = time.monotonic() - began
     permits = sorted(moment for many in seen for moment in many)
     fair = (len(permits) - burst) / rate
     assert fair * 0.99 <= permits[-1] - permits[0]
-    assert took <= fair / 0.9 + 0.5
+    # Half the rate would take twice as long; a machine with other work is allowed some lateness.
+    assert took <= fair / 0.9 + 1.5
     # Permits are exact in the database; being woken late may squeeze their use by the lateness, here 0.1 s at most.
     assert most_above_the_limit([(one * SECOND, 1) for one in permits], rate, burst) <= 0.1 * rate
 
@@ -334,7 +335,7 @@ async def test_a_heavy_request_gets_its_permits_while_small_ones_keep_coming(pro
     await limits.configure(connection, KEY, rate=100, burst=20)
     small, heavy = await processes.limiter(), await processes.limiter()
     greedy = [asyncio.create_task(moments(small, 10**6)) for _ in range(4)]
-    await asyncio.wait_for(heavy.acquire(20), 10)
+    await soon(heavy.acquire(20))
     for task in greedy:
         task.cancel()
     await asyncio.gather(*greedy, return_exceptions=True)

@@ -40,7 +40,6 @@ class Fleet(Workers):
             statuses=[2, 3, 4, 5, 6],
             from_stage=stage,
             by="me",
-            delay_seconds=0.0,
             reset_attempts=True,
         )
         assert self.do(work) == ([task] if finished else [])

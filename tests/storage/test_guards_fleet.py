@@ -20,7 +20,7 @@ from penstock.storage.queries import load
 from penstock.storage.workers import Heartbeat
 from tests.storage.world import LEASE_SECONDS, World
 
-REPROCESS: dict[str, Any] = {"from_stage": None, "by": "me", "delay_seconds": 0.0, "reset_attempts": True}
+REPROCESS: dict[str, Any] = {"from_stage": None, "by": "me", "reset_attempts": True}
 ALL_ENDINGS = [2, 3, 4, 5, 6]
 
 

@@ -109,7 +109,7 @@ HOT = [
     ("leases of a worker", queue.leases_of, (1, 1000), {"queue_leased"}),
     ("fold counts", counts.fold, (1000,), {"counts_unfolded", "counts_lane"}),
     ("counts of jobs", reads.job_movements, ([1],), {"counts_lane", "queue_leased"}),
-    ("reprocess", outcomes.reprocess, ([30001], [2, 3], None, "ann", 0.0, True), {"outcomes_pkey", "tasks_pkey"}),
+    ("reprocess", outcomes.reprocess, ([30001], [2, 3], None, "ann", True), {"outcomes_pkey", "tasks_pkey"}),
     ("finished tasks of a job", jobs.finished_tasks, (1, 2, at, 1000), {"outcomes_job"}),
     ("outcomes of tasks", tasks.outcomes_of, ([30001, 30002],), {"outcomes_pkey"}),
     ("history", tasks.history, (1,), {"attempts_task"}),

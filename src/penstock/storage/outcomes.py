@@ -14,13 +14,12 @@ async def reprocess(
     task_ids: Sequence[int],
     *,
     statuses: Sequence[int],
-    from_stage: str | None,
     by: str,
-    delay_seconds: float,
-    reset_attempts: bool,
+    from_stage: str | None = None,
+    reset_attempts: bool = True,
 ) -> list[int]:
     """Returns the tasks that start again; others were not finished, or not in one of the states."""
-    rows = await connection.fetch(_sql.reprocess, task_ids, statuses, from_stage, by, delay_seconds, reset_attempts)
+    rows = await connection.fetch(_sql.reprocess, task_ids, statuses, from_stage, by, reset_attempts)
     return [row["task_id"] for row in rows]
 
 

@@ -110,15 +110,8 @@ def _checked(app: "Penstock", pipeline: str, new_input: Mapping[str, Any]) -> st
 async def replay(app: "Penstock", task_ids: Sequence[int], *, by: str, from_stage: str | None = None) -> list[int]:
     """Start these again; returns those that were dead letters."""
     async with app.connection() as connection:
-        started = await outcomes.reprocess(
-            connection,
-            task_ids,
-            statuses=lifecycle.move("replay").origins,
-            from_stage=from_stage,
-            by=by,
-            delay_seconds=0.0,
-            reset_attempts=True,
-        )
+        dead = lifecycle.move("replay").origins
+        started = await outcomes.reprocess(connection, task_ids, statuses=dead, by=by, from_stage=from_stage)
     await tell_reprocessed(app, started, by=by)
     return started
 

@@ -2,6 +2,7 @@
 size of the job, except reprocess, which goes a batch at a time."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
@@ -38,9 +39,7 @@ async def cancel(app: "Penstock", job_id: int, *, by: str) -> None:
 
 async def reprioritise(app: "Penstock", job_id: int, priority: int | str | Priority, *, by: str) -> None:
     number = priority_number(priority)
-    await _decide(
-        app, job_id, "reprioritise", lambda link: lanes.reprioritise_job(link, job_id, number), by=by, priority=number
-    )
+    await _decide(app, job_id, "reprioritise", lambda link: _move(link, job_id, number), by=by, priority=number)
 
 
 async def reprocess(
@@ -67,9 +66,8 @@ async def reprocess(
                     connection,
                     found,
                     statuses=[status],
-                    from_stage=from_stage,
                     by=by,
-                    delay_seconds=0.0,
+                    from_stage=from_stage,
                     reset_attempts=reset_attempts,
                 )
             total += len(started)
@@ -85,21 +83,19 @@ async def _decide(
 ) -> None:
     """The statement itself is the guard; the state is read only to say why it refused."""
     async with app.connection() as connection:
-        if not await _settled(change, connection):
+        if not await change(connection):
             state, _ = await job_counts.read(connection, job_id)
             lifecycle.require_of_job(move, state, f"job {job_id}")
             raise UsageError(f"Job {job_id} changed while you wanted to {move} it. Look at it and try again.")
     app.events.emit("jobs.steered", job=job_id, move=move, by=by, **more)
 
 
-async def _settled(change: Callable[[Any], Awaitable[int]], connection: Any) -> int:
-    """An enqueue may open the very lane that a job moves to, or hold one of them: then look again."""
-    for _ in range(_TRIES):
-        try:
-            return await change(connection)
-        except (asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError):
-            continue
-    return await change(connection)
+async def _move(connection: Any, job_id: int, priority: int) -> int:
+    """Its lanes to another priority. An enqueue may open the very lane they move to, or hold one: then look again."""
+    for _ in range(_TRIES - 1):
+        with suppress(asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError):
+            return await lanes.reprioritise_job(connection, job_id, priority)
+    return await lanes.reprioritise_job(connection, job_id, priority)
 
 
 async def _pipeline(connection: Any, job_id: int) -> str:

@@ -41,9 +41,8 @@ async def reprocess(
             connection,
             task_ids,
             statuses=lifecycle.move("reprocess").origins,
-            from_stage=from_stage,
             by=by,
-            delay_seconds=0.0,
+            from_stage=from_stage,
             reset_attempts=reset_attempts,
         )
         if task_ids and not started:

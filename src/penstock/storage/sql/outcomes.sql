@@ -17,8 +17,8 @@ with taken as (
     left join penstock.stages target on target.pipeline = s.pipeline and target.name = $3
 ), queued as (
     insert into penstock.queue (task_id, lane, stage, run_at, max_attempts, attempt, run, lease)
-    select task_id, new_lane, target, now() + $5 * interval '1 second', max_attempts,
-           case when $6 then 0 else least(attempts, max_attempts - 1) end, run + 1, lease
+    select task_id, new_lane, target, now(), max_attempts,
+           case when $5 then 0 else least(attempts, max_attempts - 1) end, run + 1, lease
     from placed
 ), counted as (
     insert into penstock.counts (lane, stage, state, n)

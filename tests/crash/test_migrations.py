@@ -75,21 +75,26 @@ async def load() -> AsyncIterator[Load]:
         await asyncio.gather(coming, return_exceptions=True)
 
 
+async def killed_in_its_middle(connection: asyncpg.Connection, database_url: str) -> None:
+    """A migration that waits between two of its statements dies there."""
+    await connection.execute("select pg_advisory_lock($1)", MIDDLE)
+    victim = newer("migrate", url=database_url)
+
+    async def in_the_middle() -> bool:
+        return bool(await connection.fetchval(_IN_THE_MIDDLE, MIDDLE))
+
+    await eventually(in_the_middle, what="the migration between its statements")
+    victim.kill()
+    await ended(victim)
+    await connection.execute("select pg_advisory_unlock($1)", MIDDLE)
+
+
 async def test_a_migration_killed_in_its_middle_under_load_leaves_nothing_and_can_be_run_again(
     app: Penstock, connection: asyncpg.Connection, database_url: str, ledger: Ledger, start_worker: StartWorker
 ) -> None:
     worker = start_worker()
     async with load() as coming:
-        await connection.execute("select pg_advisory_lock($1)", MIDDLE)
-        victim = newer("migrate", url=database_url)
-
-        async def in_the_middle() -> bool:
-            return bool(await connection.fetchval(_IN_THE_MIDDLE, MIDDLE))
-
-        await eventually(in_the_middle, what="the migration between its statements")
-        victim.kill()
-        await ended(victim)
-        await connection.execute("select pg_advisory_unlock($1)", MIDDLE)
+        await killed_in_its_middle(connection, database_url)
         again = await ended(newer("migrate", "-o", "json", url=database_url))
         assert again[0] == 0, again
         assert orjson.loads(again[1])["applied"] == [f"{newest() + 1:04d} later"]
@@ -102,16 +107,7 @@ async def test_a_migration_killed_in_its_middle_under_load_leaves_nothing_and_ca
 async def test_a_migration_killed_in_its_middle_changes_nothing(
     connection: asyncpg.Connection, database_url: str
 ) -> None:
-    await connection.execute("select pg_advisory_lock($1)", MIDDLE)
-    victim = newer("migrate", url=database_url)
-
-    async def in_the_middle() -> bool:
-        return bool(await connection.fetchval(_IN_THE_MIDDLE, MIDDLE))
-
-    await eventually(in_the_middle, what="the migration between its statements")
-    victim.kill()
-    await ended(victim)
-    await connection.execute("select pg_advisory_unlock($1)", MIDDLE)
+    await killed_in_its_middle(connection, database_url)
 
     async def gone() -> bool:
         return not await connection.fetchval(_MIGRATING)

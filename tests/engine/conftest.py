@@ -1,5 +1,6 @@
 """An application on a database of its own, and a worker inside the test's process."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -55,3 +56,40 @@ def working(app: Penstock) -> Callable[..., Any]:
             yield inside
 
     return serve
+
+
+@pytest.fixture
+def record(app):
+    """A task that notes the order in which it ran."""
+    ran = []
+
+    @app.task(pool=1)
+    async def note(label: str) -> str:
+        ran.append(label)
+        return label
+
+    note.ran = ran
+    return note
+
+
+@pytest.fixture
+def crowded(app):
+    """A pipeline of two stages that notes how many of its runs there were at once."""
+    pipe = app.pipeline("pipe")
+    pipe.running = pipe.most = 0
+
+    async def step():
+        pipe.running += 1
+        pipe.most = max(pipe.most, pipe.running)
+        await asyncio.sleep(0.01)
+        pipe.running -= 1
+
+    @pipe.stage("one")
+    async def one(n: int):
+        await step()
+
+    @pipe.stage("two")
+    async def two(_):
+        await step()
+
+    return pipe

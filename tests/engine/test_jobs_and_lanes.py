@@ -10,20 +10,6 @@ from penstock.errors import IllegalMove, JobNotFound
 from penstock.storage import jobs, lanes, stages
 
 
-@pytest.fixture
-def record(app):
-    """A task that notes the order in which it ran."""
-    ran = []
-
-    @app.task(pool=1)
-    async def note(label: str) -> str:
-        ran.append(label)
-        return label
-
-    note.ran = ran
-    return note
-
-
 async def test_a_job_tells_its_state_from_start_to_end(app, record, working):
     job = await record.enqueue_many([{"label": str(n)} for n in range(50)])
     assert await job.state() is JobState.QUEUED
@@ -153,33 +139,14 @@ async def test_a_fleet_wide_limit_is_exact_over_several_workers(app, working):
     assert most == 2
 
 
-async def test_a_lane_limit_holds_across_stages(app, working):
-    running, most = 0, 0
-
-    async def step():
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.01)
-        running -= 1
-
-    pipe = app.pipeline("pipe")
-
-    @pipe.stage("one")
-    async def one(n: int):
-        await step()
-
-    @pipe.stage("two")
-    async def two(_):
-        await step()
-
+async def test_a_lane_limit_holds_across_stages(app, crowded, working):
     await app.open()
-    job = await pipe.enqueue_many([{"n": n} for n in range(20)])
+    job = await crowded.enqueue_many([{"n": n} for n in range(20)])
     async with app.connection() as connection:
         await lanes.configure(connection, "pipe", f"job:{job.id}", set_limit=True, max_running=1)
     async with working(), working():
         assert (await job.wait(30)).done == 20
-    assert most == 1
+    assert crowded.most == 1
 
 
 async def test_a_paused_stage_is_left_alone_until_it_is_resumed(app, record, working):
@@ -275,34 +242,15 @@ async def test_a_job_with_several_priorities_moves_to_one(app, record):
     assert (await job.counts()).total == 4
 
 
-async def test_a_lane_limit_is_one_for_all_priorities_and_all_runners(app, working):
-    running, most = 0, 0
-
-    async def step():
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.01)
-        running -= 1
-
-    pipe = app.pipeline("pipe")
-
-    @pipe.stage("one")
-    async def one(n: int):
-        await step()
-
-    @pipe.stage("two")
-    async def two(_):
-        await step()
-
+async def test_a_lane_limit_is_one_for_all_priorities_and_all_runners(app, crowded, working):
     await app.open()
-    await pipe.options(lane="ann").enqueue(n=0)
+    await crowded.options(lane="ann").enqueue(n=0)
     async with app.connection() as connection:
         await lanes.configure(connection, "pipe", "ann", set_limit=True, max_running=1)
-    tasks = [await pipe.options(lane="ann", priority=priority).enqueue(n=1) for priority in ("high", 0, "low") * 4]
+    tasks = [await crowded.options(lane="ann", priority=priority).enqueue(n=1) for priority in ("high", 0, "low") * 4]
     async with working(only=["pipe/one"]), working(only=["pipe/two"]):
         await asyncio.gather(*(task.wait(30) for task in tasks))
-    assert most == 1
+    assert crowded.most == 1
 
 
 async def test_a_paused_lane_stays_paused_at_every_priority(app, record, working):
@@ -362,70 +310,3 @@ async def test_retention_leaves_a_job_that_somebody_is_adding_to(app, record, da
         assert await connection.fetchval("select count(*) from penstock.lanes") == 1
         await connection.execute("delete from penstock.queue; delete from penstock.tasks")
         assert await jobs.expire(connection, 86_400.0) == 1
-
-
-@pytest.mark.parametrize("decision", ["cancel", "pause"])
-async def test_a_decision_about_a_job_reaches_a_lane_that_was_opened_in_an_open_transaction(
-    app, record, working, database_url, decision
-):
-    job = await record.enqueue_many([{"label": "first"}])
-    outside = await asyncpg.connect(database_url)
-    try:
-        async with outside.transaction():
-            late = await record.options(job=job, priority="high").enqueue_on(outside, "late")
-            await getattr(job, decision)()
-        async with working():
-            await (await record.enqueue("other")).result(10)
-            assert await late.state() is State.PENDING or decision == "cancel"
-            if decision == "pause":
-                assert await job.state() is JobState.PAUSED
-                await job.resume()
-                await job.wait(10)
-            else:
-                assert (await late.wait(10))[0] is State.CANCELLED
-                assert await job.state() is JobState.CANCELLED
-    finally:
-        await outside.close()
-    assert record.ran == (["other"] if decision == "cancel" else ["other", "late", "first"])
-
-
-@pytest.mark.parametrize("decision", ["cancel", "pause"])
-async def test_tasks_a_runner_holds_do_not_begin_after_the_decision_reached_it(app, working, decision):
-    begun = []
-    free = asyncio.Event()
-
-    @app.task(pool=1)
-    async def slow(n: int):
-        begun.append(n)
-        await free.wait()
-
-    job = await slow.enqueue_many([{"n": n} for n in range(5)])
-    async with working():
-        while not (begun and (await job.counts()).processing == 5):
-            await asyncio.sleep(0.01)
-        await getattr(job, decision)()
-        while (await job.counts()).processing > (1 if decision == "pause" else 0):
-            await asyncio.sleep(0.01)
-        free.set()
-        counts = await job.counts() if decision == "pause" else await job.wait(10)
-    assert begun == [0]
-    assert counts.pending + counts.cancelled == 5 - (decision == "pause")
-
-
-async def test_a_job_moves_to_a_priority_that_an_enqueue_is_just_opening(app, record, connection, database_url):
-    job = await record.enqueue_many([{"label": "first"}])
-    outside = await asyncpg.connect(database_url)
-    try:
-        async with outside.transaction():
-            await record.options(job=job, priority="high").enqueue_on(outside, "late")
-            moving = asyncio.create_task(job.reprioritise("high"))
-            waiting = (
-                "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
-            )
-            while not await connection.fetchval(waiting):
-                await asyncio.sleep(0.01)
-        await moving
-    finally:
-        await outside.close()
-    found = await lanes.of_job(connection, job.id)
-    assert len({lane["priority"] for lane in found}) == 1 and len(found) == 2

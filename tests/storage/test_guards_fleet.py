@@ -11,6 +11,7 @@ import pytest
 from penstock.config import Settings
 from penstock.engine.claim import Claimer
 from penstock.engine.events import Events
+from penstock.engine.upkeep.lanes import DeactivateLanes
 from penstock.engine.upkeep.rescue import Rescue
 from penstock.failpoints import Failpoints
 from penstock.lifecycle import State
@@ -198,7 +199,7 @@ async def test_a_lane_at_rest_that_holds_rows_nobody_announced_is_found(world: W
     await world.put(2)
     await world.connection.execute("update penstock.lanes set active = false; delete from penstock.wakes")
     assert not await looked_at(world)
-    assert await lanes.activate_stranded(world.connection) == 1
+    assert (await DeactivateLanes().run_once(world.connection))["stranded"] == 1
     assert await looked_at(world)
     assert await lanes.activate_stranded(world.connection) == 0
 

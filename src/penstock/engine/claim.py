@@ -25,6 +25,9 @@ _FRONT_EVERY_SECONDS = 1.0
 # Up to a limit, because one answer may be slow for reasons of its own.
 _LOOK_SHARE = 0.05
 _LOOK_SECONDS = 10.0
+# A look at all lanes that somebody waits for may take more: the newly enqueued task may be in a lane nobody knows yet.
+_HINT_SHARE = 0.2
+_HINT_LEAST_SECONDS = 0.02
 
 
 @dataclass(slots=True)
@@ -77,6 +80,8 @@ class Claimer:
         self._limited_lanes: frozenset[int] = frozenset()
         self._read_at = float("-inf")
         self._read_took = 0.0
+        self._look_owed = False
+        self._hints = 0
         self.priorities: dict[int, int] = {}
 
     @property
@@ -89,12 +94,15 @@ class Claimer:
         return bool(self._limited_stages or self._limited_lanes)
 
     def forget_dry(self) -> None:
-        """Something was enqueued: look at every lane again."""
+        """Something was enqueued: look at every lane again, also at those that are new."""
+        self._hints += 1
+        self._look_owed = True
         for place in self._places.values():
             place.dry_until = 0.0
-        self._read_at = (
-            float("-inf") if self._clock() - self._read_at > max(0.02, _pause_after(self._read_took)) else self._read_at
-        )
+
+    def look_due_seconds(self) -> float | None:
+        """When a look at all lanes is owed that had to wait its turn: in how many seconds that is."""
+        return max(0.0, self._read_at + self._look_pause() - self._clock()) if self._look_owed else None
 
     async def claim(self, room: Mapping[int, int]) -> list[Claimed]:
         """Up to ``room[stage]`` tasks of each stage."""
@@ -159,13 +167,15 @@ class Claimer:
 
     async def _take(self, wanted: list[Wanted], room: int) -> tuple[list[Claimed], set[tuple[int, int]]]:
         """What came, and the (stage, lane) pairs that filled their quota and so may hold more."""
-        started = self._clock()
+        started, hints = self._clock(), self._hints
         async with self._link.guarded() as connection:
             if self._limited_stages or self._limited_lanes:
                 wanted, got = await self._claim_within_limits(connection, wanted, room)
             else:
                 got = await queue.claim(connection, wanted, room, self._worker)
-        return got, self._remember(wanted, got, started, self._clock(), cut=len(got) >= room)
+        return got, self._remember(
+            wanted, got, started, self._clock(), cut=len(got) >= room, hinted=self._hints != hints
+        )
 
     async def _claim_within_limits(
         self, connection: queue.Connection, wanted: list[Wanted], room: int
@@ -207,10 +217,11 @@ class Claimer:
         return sorted(stage for stage, pipeline in self._pipeline_of.items() if pipeline in pipelines)
 
     def _remember(
-        self, wanted: list[Wanted], got: list[Claimed], started: float, now: float, *, cut: bool
+        self, wanted: list[Wanted], got: list[Claimed], started: float, now: float, *, cut: bool, hinted: bool
     ) -> set[tuple[int, int]]:
         """Returns the pairs that filled their quota. ``cut``: there was no room for more, so a lane that gave little
-        may not have been looked at."""
+        may not have been looked at. ``hinted``: something was enqueued meanwhile, so a lane that was empty may not
+        be any more."""
         more: set[tuple[int, int]] = set()
         count: dict[tuple[int, int], int] = {}
         last: dict[tuple[int, int], tuple[datetime, int]] = {}
@@ -233,14 +244,16 @@ class Claimer:
                 more.add(key)
             else:
                 place.after = max(place.after, last.get(key, FRONT))
-                place.dry_until = now + _FRONT_EVERY_SECONDS
+                if not hinted:
+                    place.dry_until = now + _FRONT_EVERY_SECONDS
         return more
 
     async def _read_lanes(self) -> None:
         """Which lanes there are; read again about every second, or when something was enqueued."""
         now = self._clock()
-        if now - self._read_at < max(_FRONT_EVERY_SECONDS, _pause_after(self._read_took)):
+        if now - self._read_at < self._look_pause():
             return
+        self._look_owed = False  # before the statement: a hint that meets it asks for the next one
         async with self._link.guarded() as connection:
             found = await lane_table.active(connection, sorted(set(self._pipelines.values())))
             limits = {one.id: one for one in await stages.limits(connection)}
@@ -266,6 +279,11 @@ class Claimer:
         self._limited_lanes = frozenset(lane.id for lane in found if lane.max_running is not None)
         self._read_at = self._clock()
         self._read_took = self._read_at - now
+
+    def _look_pause(self) -> float:
+        if self._look_owed:
+            return min(max(_HINT_LEAST_SECONDS, self._read_took / _HINT_SHARE), _LOOK_SECONDS)
+        return max(_FRONT_EVERY_SECONDS, _pause_after(self._read_took))
 
 
 def _pause_after(took_seconds: float) -> float:

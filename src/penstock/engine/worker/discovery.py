@@ -84,8 +84,10 @@ class Discovery:
         empty = 0
         while True:
             self._wake.clear()
+            owed = None
             try:
                 count = await self.run_once()
+                owed = self._look_owed_seconds()
             except Exception as error:
                 if not passing(error):
                     raise
@@ -95,17 +97,18 @@ class Discovery:
             empty = 0 if count else empty + 1
             if count and not self._paced and self._has_room():
                 continue
-            await self._pause(empty)
+            await self._pause(empty, owed)
 
     async def run_once(self) -> int:
         """One claim over all stages with room; returns how many tasks came in."""
         if not self._safe():
             return 0
         await self._orphans.run_once()
-        hinted, self._hinted = self._hinted, False
+        hinted = self._hinted or self._claimer.look_due_seconds() is not None
         room = {stage: self._room(stage, hinted) for stage in self._stages}
         if not any(room.values()):
             return 0
+        self._hinted = False
         claimed = await self._claimer.claim(room)
         self._watch.works()
         self.polled_at = time.monotonic()
@@ -166,7 +169,8 @@ class Discovery:
             slice_ms=self._settings.target_slice_ms,
             safety=self._settings.safety_factor,
             least=self._settings.claim_min,
-            most=min(2 * self._settings.claim_max, self._settings.inbox_size),
+            # Some places are left for what a hint announces: it must not wait for the tasks of others.
+            most=min(2 * self._settings.claim_max, max(1, self._settings.inbox_size - _HINT_ROOM)),
         )
         self.decisions[stage] = decision
         self.low_water[stage] = decision.value // 2
@@ -175,7 +179,12 @@ class Discovery:
     def _has_room(self) -> bool:
         return any(self._room(stage, False) for stage in self._stages)
 
-    async def _pause(self, empty: int) -> None:
+    def _look_owed_seconds(self) -> float | None:
+        """When to look at all lanes for what was announced; nothing where there is no room for it anyway."""
+        room = self._safe() and any(self._room(stage, True) for stage in self._stages)
+        return self._claimer.look_due_seconds() if room else None
+
+    async def _pause(self, empty: int, owed: float | None = None) -> None:
         if self._paced:
             await asyncio.sleep(self._settings.discovery_seconds)
             return
@@ -187,9 +196,11 @@ class Discovery:
         )
         try:
             # Not wait_for: before Python 3.12 it swallows a cancellation that meets a wake-up, and the stop hangs.
-            async with asyncio.timeout(pause):
+            async with asyncio.timeout(pause if owed is None else min(pause, owed)):
                 await self._wake.wait()
         except TimeoutError:
+            if owed is not None:
+                return
             # Nobody told us anything, which may mean that nobody could: look at every lane, also the dry ones.
             self._claimer.forget_dry()
 

@@ -154,7 +154,7 @@ class Claimer:
         wanted = []
         for lane in due:
             place = self._place(stage, lane.id)
-            quota = min(room, max(1, room * lane.weight // weights))
+            quota = min(room, -(-room * lane.weight // weights))  # rounded up: a rest would cost a statement of its own
             after = FRONT if now >= place.front_due else place.after
             wanted.append(Wanted(stage, lane.id, quota, after))
         return wanted

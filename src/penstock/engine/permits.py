@@ -195,7 +195,8 @@ class Permits:
                 delay += _seconds(waiter.weight, grant.rate)
         if not self._waiting:
             return 0.0
-        reach = max(ahead, min(_seconds(self._waiting[0].weight - 1, grant.rate), self._hold_seconds))
+        first = self._waiting[0].weight
+        reach = ahead + (min(_seconds(first, grant.rate), self._hold_seconds) if first > 1 else 0.0)
         return min(max(grant.wait_seconds - reach, 0.0), _LOOK_AGAIN_SECONDS)
 
     def _busy(self, delay: float, weight: int, rate: float | None, now: float) -> LimiterBusy:

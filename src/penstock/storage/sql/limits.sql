@@ -1,7 +1,7 @@
 -- name: take
 -- Permits for the requests of $2 (their weights, first come first), as many of the front as are due within $3
--- seconds. A request may reserve further ahead for the part of its weight above one (at most $4 seconds), or small
--- requests of others would eat every permit that a heavy one waits for.
+-- seconds. A heavy request may reserve further ahead, by as long as its permits take to grow (at most $4 seconds): just
+-- far enough that it is never refused for what small ones have reserved, or they would eat every permit it waits for.
 -- GCRA with T = 1/rate: a request of weight w may go at max(now, tat + wT - burst T) and moves tat by wT. T is rounded
 -- up to a whole microsecond, so that all of this is exact and rounding never adds a permit.
 with locked as materialized (
@@ -29,7 +29,8 @@ requests as (
 ),
 due as (
     select *, greatest(start_at, moved_tat - burst * step) as ready_at,
-           at + greatest($3::float8, least((weight - 1) / rate, $4::float8)) * interval '1 second' as reach
+           at + ($3::float8 + case when weight > 1 then least(weight / rate, $4::float8) else 0 end)
+                * interval '1 second' as reach
     from requests
 ),
 judged as (

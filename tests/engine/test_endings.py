@@ -4,7 +4,6 @@ import asyncio
 import time
 from datetime import timedelta
 
-import asyncpg
 import pytest
 
 from penstock import (
@@ -20,7 +19,7 @@ from penstock import (
     TaskFailed,
     ThrottledError,
 )
-from penstock.errors import IllegalMove, NotKnown, TaskNotFound, UsageError, WaitTimeout
+from penstock.errors import IllegalMove, TaskNotFound, WaitTimeout
 
 QUICK = RetryPolicy(base_seconds=0.01)
 
@@ -318,115 +317,6 @@ async def test_context_variables_do_not_leak_from_one_task_to_the_next(app, work
     assert {row["result"] for row in results} == {'"clean"'}
 
 
-async def test_a_pipeline_hands_each_result_to_the_next_stage_and_keeps_it(app, working):
-    site = app.pipeline("site")
-
-    @site.stage("fetch")
-    async def fetch(url: str) -> dict:
-        return {"page": url}
-
-    @site.stage("count", max_attempts=2, retry=QUICK)
-    async def count(ctx: Context, page: dict) -> int:
-        if ctx.attempt == 1:
-            raise ConnectionError
-        return len(page["page"])
-
-    @site.stage("report")
-    def report(length) -> str:
-        return f"{length} letters"
-
-    async with working():
-        task = await site.enqueue(url="abc")
-        assert await task.result(10) == "3 letters"
-        async with app.connection() as connection:
-            kept = await connection.fetch(
-                "select s.name, c.result from penstock.checkpoints c"
-                " join penstock.stages s on s.id = c.stage order by c.at"
-            )
-    assert [(row["name"], row["result"]) for row in kept] == [("fetch", '{"page": "abc"}'), ("count", "3")]
-
-
-async def test_a_task_can_start_again_from_a_later_stage(app, working):
-    runs = []
-    pipe = app.pipeline("pipe")
-
-    @pipe.stage("first")
-    async def first(n: int) -> int:
-        runs.append("first")
-        return n + 1
-
-    @pipe.stage("second")
-    async def second(n) -> int:
-        runs.append("second")
-        return n * 10
-
-    async with working():
-        task = await pipe.enqueue(n=1)
-        assert await task.result(10) == 20
-        await task.reprocess(from_stage="second")
-        assert await task.result(10) == 20
-        await task.reprocess(from_stage="first")
-        assert await task.result(10) == 20
-    assert runs == ["first", "second", "second", "first", "second"]
-
-
-async def test_the_apps_writes_and_the_end_commit_together(app, working):
-    @app.task()
-    async def credit(ctx: Context, account: int):
-        async with ctx.transaction() as transaction:
-            await transaction.connection.execute("insert into effects values ($1)", account)
-            transaction.result = {"account": account}
-
-    async with app.connection() as connection:
-        await connection.execute("create table effects (account int)")
-    async with working():
-        task = await credit.enqueue(7)
-        assert await task.result(10) == {"account": 7}
-    async with app.connection() as connection:
-        assert await connection.fetchval("select count(*) from effects") == 1
-
-
-async def test_a_stale_lease_rolls_the_apps_writes_back(app, working):
-    taken, go = asyncio.Event(), asyncio.Event()
-
-    @app.task()
-    async def credit(ctx: Context, account: int):
-        async with ctx.transaction() as transaction:
-            await transaction.connection.execute("insert into effects values ($1)", account)
-            if ctx.attempt == 1 and not taken.is_set():
-                taken.set()
-                await go.wait()
-        return None
-
-    async with app.connection() as connection:
-        await connection.execute("create table effects (account int)")
-    async with working():
-        task = await credit.enqueue(7)
-        await asyncio.wait_for(taken.wait(), 10)
-        async with app.connection() as connection:  # as if it had been rescued
-            await connection.execute(
-                "update penstock.queue set worker = null, lease = nextval('penstock.lease_numbers') where task_id = $1",
-                task.id,
-            )
-        go.set()
-        await task.wait(10)
-    async with app.connection() as connection:
-        assert await connection.fetchval("select count(*) from effects") == 1
-
-
-async def test_a_second_transaction_in_one_run_is_refused(app, working):
-    @app.task(max_attempts=1)
-    async def twice(ctx: Context):
-        async with ctx.transaction():
-            pass
-        with pytest.raises(UsageError, match="once per run"):
-            async with ctx.transaction():
-                pass
-
-    async with working():
-        assert (await (await twice.enqueue()).wait(10))[0] is State.DONE
-
-
 async def test_an_error_that_cannot_describe_itself_still_ends_its_task(app, working):
     class Mute(Exception):
         def __str__(self) -> str:
@@ -445,38 +335,6 @@ async def test_an_error_that_cannot_describe_itself_still_ends_its_task(app, wor
         assert state is State.ERROR and "__str__ raised RuntimeError" in error["message"]
         state, _, error = await (await odd.enqueue()).wait(10)
         assert state is State.NOT_FOUND and error["message"] == "a\\0b \\ud800"
-
-
-async def test_a_later_stage_also_finds_the_result_before_it_in_ctx(app, working):
-    pipe = app.pipeline("pipe")
-
-    @pipe.stage("one")
-    async def one(n: int) -> int:
-        return n + 1
-
-    @pipe.stage("two")
-    async def two(ctx: Context, n) -> list:
-        return [n, ctx.previous]
-
-    async with working():
-        assert await (await pipe.enqueue(n=1)).result(10) == [2, 2]
-
-
-async def test_a_snooze_as_result_of_a_transaction_is_refused_and_rolled_back(app, working):
-    @app.task(max_attempts=1)
-    async def confused(ctx: Context):
-        async with ctx.transaction() as transaction:
-            await transaction.connection.execute("insert into effects values (1)")
-            transaction.result = Snooze(60)
-
-    async with app.connection() as connection:
-        await connection.execute("create table effects (account int)")
-    async with working():
-        state, _, error = await (await confused.enqueue()).wait(10)
-    assert state is State.ERROR
-    assert "return the Snooze" in error["message"]
-    async with app.connection() as connection:
-        assert await connection.fetchval("select count(*) from effects") == 0
 
 
 async def test_events_tell_each_ending_once_and_none_that_was_refused(app, working, heard):
@@ -501,37 +359,6 @@ async def test_events_tell_each_ending_once_and_none_that_was_refused(app, worki
     told = [(task, one["state"]) for one in heard.named("tasks.finished") for task in one["tasks"]]
     assert sorted(told) == [(done.id, "DONE"), (failed.id, "ERROR"), (inside.id, "DONE")]
     assert [one["tasks"] for one in heard.named("tasks.stale")] == [[stale.id]]
-
-
-async def test_starting_again_from_a_stage_that_does_not_exist_is_refused(app, working):
-    @app.task()
-    async def plain():
-        return 1
-
-    async with working():
-        task = await plain.enqueue()
-        await task.result(10)
-        with pytest.raises(NotKnown, match=r"'tpyo'.*Known: plain"):
-            await task.reprocess(from_stage="tpyo")
-        assert await task.result(10) == 1
-
-
-async def test_the_number_of_attempts_of_one_task_holds_for_all_its_stages(app, working):
-    runs = []
-    pipe = app.pipeline("pipe")
-
-    @pipe.stage("one")
-    async def one():
-        return None
-
-    @pipe.stage("two", max_attempts=5, retry=QUICK)
-    async def two():
-        runs.append(1)
-        raise ValueError
-
-    async with working():
-        assert (await (await pipe.options(max_attempts=2).enqueue()).wait(10))[0] is State.ERROR
-    assert len(runs) == 2
 
 
 class OwnBaseException(BaseException):
@@ -588,31 +415,3 @@ async def test_a_runner_whose_loop_fails_comes_back_under_a_new_id(app, working,
                 await asyncio.sleep(0.02)
         assert await (await plain.enqueue()).result(10) == 1
     assert heard.named("worker.died")[0]["cause"] == "RuntimeError: a bug"
-
-
-async def test_an_open_transaction_with_a_unique_key_holds_up_only_that_task(app, working, database_url):
-    started, fail = asyncio.Event(), asyncio.Event()
-
-    @app.task(retry=QUICK)
-    async def keyed(n: int):
-        if n == 1:
-            started.set()
-            await fail.wait()
-            raise ConnectionError
-
-    async with working():
-        task = await keyed.options(unique_key="k").enqueue(1)
-        await asyncio.wait_for(started.wait(), 10)
-        other = await asyncpg.connect(database_url)
-        transaction = other.transaction()
-        await transaction.start()
-        await keyed.options(unique_key="k").enqueue_on(other, 2)
-        fail.set()
-        job = await keyed.enqueue_many([{"n": 3}] * 20)
-        assert (await job.wait(5)).done == 20
-        assert await task.state() is State.PROCESSING
-        await transaction.rollback()
-        await other.close()
-        async with asyncio.timeout(10):
-            while await task.state() is State.PROCESSING:
-                await asyncio.sleep(0.05)

@@ -31,7 +31,9 @@ async def test_a_decision_about_a_job_reaches_a_lane_that_was_opened_in_an_open_
                 assert await job.state() is JobState.CANCELLED
     finally:
         await outside.close()
-    assert record.ran == (["other"] if decision == "cancel" else ["other", "late", "first"])
+    # Which of the two comes first is left open: a lane found without work is not looked at again at once.
+    assert record.ran[:1] == ["other"]
+    assert sorted(record.ran[1:]) == ([] if decision == "cancel" else ["first", "late"])
 
 
 @pytest.mark.parametrize("decision", ["cancel", "pause"])

@@ -20,9 +20,10 @@ RUNS_AGAIN_SECONDS = LEASE_SECONDS + 4
 async def test_tasks_survive_runners_that_die_at(
     point: str, app: Penstock, connection: asyncpg.Connection, ledger: Ledger, start_worker: StartWorker
 ) -> None:
-    tasks = [await quick.enqueue(n) for n in range(60)]
-    start_worker(ready=False, failpoints=f"{point}:kill:0.5")
-    start_worker()
+    # Enough attempts and crashes: how often the same task is met is chance, and not what this is about.
+    tasks = [await quick.options(max_attempts=90).enqueue(n) for n in range(60)]
+    start_worker(ready=False, failpoints=f"{point}:kill:0.5", crash_limit="90", rescue_limit="90")
+    start_worker(crash_limit="90", rescue_limit="90")
     assert await asyncio.gather(*(task.result(60) for task in tasks)) == list(range(60))
     audit = await ledger.audit(connection, [task.id for task in tasks])
     assert audit.exact, audit

@@ -1,8 +1,6 @@
 """`penstock worker` and `penstock up` as processes: what they serve, and that nothing is left of them."""
 
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -38,13 +36,6 @@ def get(address: str, path: str) -> tuple[int, str, dict[str, str]]:
     except HTTPError as refused:
         with refused:
             return refused.code, refused.read().decode(), dict(refused.headers)
-
-
-def busy_seconds() -> float:
-    """How much longer things take on this machine right now: nothing when it is idle."""
-    before = time.monotonic()
-    subprocess.run([sys.executable, "-c", "pass"], check=True)
-    return 10 * max(0.0, time.monotonic() - before - 0.05)
 
 
 def using(home: Path) -> list[psutil.Process]:
@@ -158,19 +149,23 @@ async def test_the_depth_and_the_oldest_wait_of_a_stage_are_gauges(start: Start,
 async def test_sigterm_ends_within_the_grace_and_hands_back_what_runs(
     start: Start, database_url: str, enqueuer: Penstock
 ):
-    worker = start("worker", "--app", APP, "-o", "json", database_url=database_url, grace_seconds="2")
-    started(worker)
-    task = await enqueuer.enqueue("linger", {"seconds": 600})
-    await running(task)
-    tree = worker.tree()
-    asked = time.monotonic()
-    worker.process.terminate()
-    assert worker.ended() == 0, worker.stderr
-    assert time.monotonic() - asked < 2 + 1 + busy_seconds()
-    assert psutil.wait_procs(tree, timeout=1)[1] == []
-    details = await task.details()
-    assert await task.state() is State.PENDING
-    assert details["attempts"] == 0
+    took: list[float] = []
+    while not took or min(took) >= 2 + 1:
+        assert len(took) < 3, (
+            f"never within the grace and a second: {took}"
+        )  # one try may meet a machine at a standstill
+        worker = start("worker", "--app", APP, "-o", "json", database_url=database_url, grace_seconds="2")
+        started(worker)
+        task = await enqueuer.enqueue("linger", {"seconds": 600}, idempotency_key="the same in each try")
+        await running(task)
+        tree = worker.tree()
+        asked = time.monotonic()
+        worker.process.terminate()
+        assert worker.ended() == 0, worker.stderr
+        took.append(time.monotonic() - asked)
+        assert psutil.wait_procs(tree, timeout=1)[1] == []
+        assert await task.state() is State.PENDING
+        assert (await task.details())["attempts"] == 0
 
 
 async def test_a_second_ctrl_c_ends_it_at_once_and_burns_nothing(start: Start, database_url: str, enqueuer: Penstock):

@@ -1,0 +1,57 @@
+"""A byte stream that never hands out more than one row may hold.
+
+A quote that is never closed, or a file without a line end, would otherwise pull the whole file into memory.
+"""
+
+import io
+from collections.abc import Callable
+
+_BUFFER_BYTES = 64 * 1024
+
+
+class EndlessRow(Exception):
+    """More bytes than a row may have were read since the last row."""
+
+
+class _Chunks(io.RawIOBase):
+    """Pulls chunks of any size; an empty one is the end."""
+
+    def __init__(self, next_chunk: Callable[[], bytes], limit_bytes: int) -> None:
+        self._next_chunk = next_chunk
+        self._limit = limit_bytes + _BUFFER_BYTES
+        self._rest = memoryview(b"")
+        self.since_row = 0
+        self.holds_nul = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: memoryview) -> int:  # type: ignore[override]
+        if self.since_row > self._limit:
+            raise EndlessRow
+        if not self._rest:
+            chunk = self._next_chunk()
+            self.holds_nul = self.holds_nul or b"\0" in chunk
+            self._rest = memoryview(chunk)
+        count = min(len(target), len(self._rest))
+        target[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        self.since_row += count
+        return count
+
+
+class BoundedText:
+    """Decoded text with its line ends as they are. Call ``row_read`` after each row."""
+
+    def __init__(self, next_chunk: Callable[[], bytes], *, encoding: str, limit_bytes: int) -> None:
+        self._chunks = _Chunks(next_chunk, limit_bytes)
+        buffered = io.BufferedReader(self._chunks, _BUFFER_BYTES)
+        self.lines = io.TextIOWrapper(buffered, encoding=encoding, errors="strict", newline="")
+
+    def row_read(self) -> None:
+        self._chunks.since_row = 0
+
+    @property
+    def may_hold_nul(self) -> bool:
+        """Whether a zero byte was read, maybe a little ahead of the rows: then each cell is worth a look."""
+        return self._chunks.holds_nul

@@ -1,0 +1,7 @@
+"""`penstock catalogue`: watch."""
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Adds its commands to the group."""

@@ -1,0 +1,46 @@
+"""Puts the service together: one FastAPI application over one Penstock application."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, FastAPI
+
+from penstock.engine.app import Penstock
+from penstock.service import problems
+from penstock.service.api import routers
+from penstock.service.cursors import Cursors
+from penstock.service.ground import Ground
+from penstock.service.requests import Requests
+from penstock.storage import secrets
+from penstock.version import VERSION
+
+
+def create(app: Penstock, *, further: Sequence[APIRouter] = ()) -> FastAPI:
+    """``further``: routers of applications, which the command line brings along."""
+
+    @asynccontextmanager
+    async def lifespan(api: FastAPI) -> AsyncIterator[None]:
+        async with app:
+            api.state.ground = await lay_ground(app)
+            yield
+
+    api = FastAPI(
+        title="Penstock",
+        version=VERSION,
+        description="Work is stored first, then processed; every answer comes from what is stored.",
+        lifespan=lifespan,
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+    )
+    problems.install(api)
+    for router in (*routers(), *further):
+        api.include_router(router)
+    api.add_middleware(Requests)
+    return api
+
+
+async def lay_ground(app: Penstock) -> Ground:
+    async with app.connection() as connection:
+        key = await secrets.get_or_create(connection, "cursors")
+    return Ground(app=app, settings=app.settings, cursors=Cursors(key))

@@ -1,0 +1,43 @@
+"""What the routes stand on, made once per process and found through the request."""
+
+import time
+from dataclasses import dataclass, field
+
+from fastapi import Request
+
+from penstock.config import Settings
+from penstock.engine.app import Penstock
+from penstock.service.cursors import Cursors
+from penstock.storage import audit
+
+_SEEN_SECONDS = 60.0
+_SEEN_MOST = 10_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Ground:
+    app: Penstock
+    settings: Settings
+    cursors: Cursors
+    # When an admin last looked at an object of somebody else: a page that refreshes itself is one entry a minute.
+    _looked: dict[tuple[str, str, str], float] = field(default_factory=dict)
+
+    async def note(self, entry: audit.Entry) -> None:
+        async with self.app.connection() as connection:
+            await audit.append(connection, entry)
+
+    async def note_look(self, entry: audit.Entry) -> None:
+        """An admin read what belongs to somebody else."""
+        key = (entry.actor, entry.action, f"{entry.kind} {entry.object}")
+        now = time.monotonic()
+        if now - self._looked.get(key, float("-inf")) < _SEEN_SECONDS:
+            return
+        if len(self._looked) >= _SEEN_MOST:
+            self._looked.clear()
+        self._looked[key] = now
+        await self.note(entry)
+
+
+def ground_of(request: Request) -> Ground:
+    ground: Ground = request.app.state.ground
+    return ground

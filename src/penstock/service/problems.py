@@ -1,0 +1,127 @@
+"""Errors as clients get them: one JSON shape (RFC 9457), the right status, never a 500 for a known fault."""
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from penstock import errors
+from penstock.storage.database import passing
+
+RETRY_AFTER_SECONDS = 2
+MEDIA_TYPE = "application/problem+json"
+_SHAPE = {
+    "type": "object",
+    "properties": {
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "requestId": {"type": "string"},
+    },
+    "required": ["title", "status", "detail"],
+    "additionalProperties": True,
+}
+_TITLES = {
+    400: "The request is wrong",
+    401: "Log in first",
+    403: "Not allowed",
+    404: "Not found",
+    405: "The method is not answered here",
+    409: "Not possible now",
+    411: "The length is missing",
+    413: "Too large",
+    415: "This kind of file is not taken",
+    416: "No such part",
+    422: "A field is wrong",
+    429: "Too much at once",
+    500: "A fault of ours",
+    503: "The database cannot be reached",
+}
+
+
+class Problem(Exception):
+    """Raised by routes; ``extra`` goes into the answer, in camelCase."""
+
+    def __init__(self, status: int, detail: str, *, headers: dict[str, str] | None = None, **extra: Any) -> None:
+        self.status = status
+        self.detail = detail
+        self.headers = headers or {}
+        self.extra = extra
+        super().__init__(detail)
+
+
+def not_found(what: str) -> Problem:
+    """The same answer for what does not exist and for what belongs to somebody else."""
+    return Problem(404, f"There is no {what}.")
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """``responses=`` of a router or route: what OpenAPI says about its failures. 401, 422 and 503 are always there."""
+    chosen = sorted({400, 401, 403, 404, 422, 503, *statuses})
+    return {status: {"description": _TITLES[status], "content": {MEDIA_TYPE: {"schema": _SHAPE}}} for status in chosen}
+
+
+def answer(request: Request, problem: Problem) -> JSONResponse:
+    body = {
+        "title": _TITLES.get(problem.status, "The request failed"),
+        "status": problem.status,
+        "detail": problem.detail,
+        "requestId": getattr(request.state, "request_id", None),
+        **problem.extra,
+    }
+    return JSONResponse(body, problem.status, headers=problem.headers, media_type=MEDIA_TYPE)
+
+
+def problem_of(error: BaseException) -> Problem | None:
+    """What an error of the engine means to a client; None: it is a fault of ours."""
+    match error:
+        case Problem():
+            return error
+        case errors.TaskNotFound() | errors.JobNotFound() | errors.NotKnown():
+            return Problem(404, str(error))
+        case errors.IllegalMove():
+            return Problem(409, str(error), state=error.state, allowedFrom=list(error.allowed_from))
+        case errors.PayloadTooLarge():
+            return Problem(413, str(error))
+        case errors.UsageError():
+            extra = {name: getattr(error, name) for name in ("row", "column") if getattr(error, name, None) is not None}
+            return Problem(400, str(error), **extra)
+        case errors.DatabaseError():
+            return _away(str(error))
+        case _ if passing(error):
+            return _away("The connection to the database was lost.")
+        case _:
+            return None
+
+
+def _away(detail: str) -> Problem:
+    return Problem(503, detail, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
+
+
+def install(api: FastAPI) -> None:
+    """Every way a request can fail ends here."""
+
+    async def known(request: Request, error: Exception) -> JSONResponse:
+        problem = problem_of(error)
+        if problem is None:
+            raise error
+        return answer(request, problem)
+
+    async def invalid(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        fields = [
+            {"field": ".".join(str(part) for part in one["loc"]), "problem": str(one["msg"])} for one in error.errors()
+        ]
+        first = fields[0]
+        return answer(request, Problem(422, f"{first['field']}: {first['problem']}.", fields=fields))
+
+    async def http(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        return answer(request, Problem(error.status_code, str(error.detail), headers=dict(error.headers or {})))
+
+    api.add_exception_handler(Problem, known)
+    api.add_exception_handler(errors.PenstockError, known)
+    api.add_exception_handler(RequestValidationError, invalid)
+    api.add_exception_handler(HTTPException, http)

@@ -1,0 +1,30 @@
+"""An application with a task per kind of ending, for the tests of the service."""
+
+from typing import Any
+
+from penstock import NotFound, Penstock, PermanentError
+from penstock.config import Settings
+
+
+def make(settings: Settings | None = None) -> Penstock:
+    app = Penstock("service-tests", settings=settings)
+
+    @app.task()
+    async def look_up(row: int, cells: list[str]) -> Any:
+        """Says what to do by its first cell, as rows of a file do."""
+        match cells[0]:
+            case "missing":
+                return NotFound("nobody sells it")
+            case "bad":
+                raise PermanentError("it cannot be looked up")
+            case name:
+                return {"columns": {"Found": name.upper()}, "normalized": {"name": name.strip().lower()}}
+
+    @app.task()
+    async def add(left: int, right: int) -> int:
+        return left + right
+
+    return app
+
+
+app = make()

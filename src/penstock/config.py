@@ -6,13 +6,13 @@ from the descriptions here.
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from penstock.errors import InvalidSetting, UsageError
 
@@ -20,6 +20,14 @@ PREFIX = "PENSTOCK_"
 # Variables that are no settings of a deployment: faults on purpose, tests, benches, and what processes tell each other.
 _OTHER_VARIABLES = frozenset({"FAILPOINTS", "FAILPOINTS_SEED", "HYPOTHESIS", "LEDGER", "PEERS", "SUPERVISOR_PID"})
 _OTHER_PREFIXES = ("TEST_", "BENCH_", "INSTALL_")
+# The first of each pair may not be above the second.
+_PAIRS = (
+    ("claim_min", "claim_max"),
+    ("poll_min_seconds", "poll_max_seconds"),
+    ("ingest_min_rows", "ingest_max_rows"),
+    ("db_p50_ms", "db_p95_ms"),
+    ("lock_floor_ms", "lock_cap_ms"),
+)
 _SCHEMES = ("postgresql", "postgres")
 _URL_EXAMPLE = "write it as postgresql://user:password@host:5432/database"
 
@@ -53,10 +61,23 @@ class Settings(BaseSettings):
     inbox_size: int = Field(2000, ge=1, le=100_000, description="Claimed tasks that may wait per stage in a runner.")
     claim_min: int = Field(10, ge=1, le=1000, description="Smallest claim.")
     claim_max: int = Field(1000, ge=1, le=10_000, description="Largest claim.")
-    target_slice_ms: int = Field(
+    worker_target_slice_ms: int = Field(
         5000, ge=1, le=3_600_000, description="A claim should hold about this much work per processor."
     )
     safety_factor: float = Field(0.7, gt=0, le=1, description="Share of the slice that a claim fills.")
+    cpu_pressure: float = Field(
+        0.9,
+        gt=0,
+        le=1,
+        description="Claims shrink while processes wait for a CPU for more than this share of the time.",
+    )
+    memory_pressure: float = Field(
+        0.9, gt=0, le=1, description="Claims shrink while more than this share of the memory is in use."
+    )
+    lock_floor_ms: int = Field(
+        10_000, ge=100, le=3_600_000, description="Shortest expiry of a lock that is derived from the time items take."
+    )
+    lock_cap_ms: int = Field(900_000, ge=100, le=86_400_000, description="Longest expiry of such a lock.")
     heartbeat_seconds: float = Field(3.0, gt=0, le=60, description="Time between heartbeats.")
     lease_seconds: float = Field(10.0, gt=0, le=3600, description="A worker silent this long is dead.")
     poll_min_seconds: float = Field(0.05, gt=0, le=60, description="First pause after an empty claim.")
@@ -86,7 +107,15 @@ class Settings(BaseSettings):
     timeout_seconds: float = Field(
         300.0, gt=0, le=30 * 86_400, description="Deadline of one run, unless the stage says so."
     )
-    max_attempts: int = Field(3, ge=1, le=1000, description="Tries per stage, unless the stage or the task says so.")
+    max_attempts_error: int = Field(
+        3, ge=1, le=1000, description="Tries per stage of a task that fails, unless the stage or the task says so."
+    )
+    max_attempts_not_found: int = Field(
+        3,
+        ge=1,
+        le=1000,
+        description="Tries per stage of a task that finds nothing and asks to look again; at most all it has.",
+    )
     crash_limit: int = Field(3, ge=1, le=100, description="Crashes of its process before a task is a dead letter.")
     rescue_limit: int = Field(
         10, ge=1, le=1000, description="Rescues from lost machines before a task is a dead letter."
@@ -95,6 +124,37 @@ class Settings(BaseSettings):
         16 * 1024 * 1024, ge=1024, le=200 * 1024 * 1024, description="Largest result that is stored."
     )
     retention_days: float = Field(30.0, gt=0, le=36_500, description="Finished tasks are kept this long.")
+
+    # ---- taking in
+    ingest_min_rows: int = Field(
+        64, ge=1, le=100_000, description="Rows of the first and of the smallest batch stored."
+    )
+    ingest_max_rows: int = Field(20_000, ge=1, le=100_000, description="Rows of the largest batch stored.")
+    ingest_max_batch_bytes: int = Field(
+        8 * 1024 * 1024, ge=64 * 1024, le=256 * 1024 * 1024, description="Bytes of the largest batch stored."
+    )
+    db_p50_ms: int = Field(500, ge=1, le=60_000, description="Batches grow while storing one takes less than this.")
+    db_p95_ms: int = Field(
+        2000, ge=1, le=600_000, description="Batches shrink when the slow ones among the last take more than this."
+    )
+    max_upload_bytes: int = Field(
+        2 * 1024**3, ge=1024, le=1024**4, description="Largest file that is taken in; a larger one is refused."
+    )
+    file_roots: Annotated[tuple[Path, ...], NoDecode] = Field(
+        (), description="Folders that file references and folder sources may name, separated by commas. None: none."
+    )
+    private_networks: bool = Field(
+        False, description="Whether sources and providers may speak to private and loopback addresses."
+    )
+
+    # ---- the service
+    pending_page: bool = Field(True, description="Whether the list of open items over all jobs is served.")
+    owner_max_jobs: int = Field(
+        1000, ge=1, le=1_000_000, description="Unfinished jobs that one owner may have at once."
+    )
+    owner_max_items: int = Field(
+        10_000_000, ge=1, le=1_000_000_000, description="Unfinished items that one owner may have at once."
+    )
 
     # ---- the database link
     connect_timeout_seconds: float = Field(5.0, gt=0, le=300, description="A connection that takes longer has failed.")
@@ -118,6 +178,18 @@ class Settings(BaseSettings):
             raise ValueError(problem)
         return value
 
+    @field_validator("file_roots", mode="before")
+    @classmethod
+    def _are_absolute_folders(cls, value: object) -> object:
+        """A relative root would mean another folder for every process that is started elsewhere."""
+        given = value.split(",") if isinstance(value, str) else value
+        if not isinstance(given, Iterable):
+            raise ValueError("no list of folders")
+        roots = tuple(Path(str(one).strip()) for one in given if str(one).strip())
+        if any(not root.is_absolute() for root in roots):
+            raise ValueError("a folder is not absolute")
+        return roots
+
     @model_validator(mode="after")
     def _fits_together(self) -> "Settings":
         if self.heartbeat_seconds * 2 > self.lease_seconds:
@@ -125,10 +197,12 @@ class Settings(BaseSettings):
                 f"PENSTOCK_LEASE_SECONDS = {self.lease_seconds:g} has to be at least twice PENSTOCK_HEARTBEAT_SECONDS"
                 f" = {self.heartbeat_seconds:g}, or one lost heartbeat would end every lease"
             )
-        if self.claim_min > self.claim_max:
-            raise ValueError(f"PENSTOCK_CLAIM_MIN = {self.claim_min} is above PENSTOCK_CLAIM_MAX = {self.claim_max}")
-        if self.poll_min_seconds > self.poll_max_seconds:
-            raise ValueError("PENSTOCK_POLL_MIN_SECONDS is above PENSTOCK_POLL_MAX_SECONDS")
+        for least, most in _PAIRS:
+            if getattr(self, least) > getattr(self, most):
+                raise ValueError(
+                    f"{PREFIX}{least.upper()} = {getattr(self, least)} is above"
+                    f" {PREFIX}{most.upper()} = {getattr(self, most)}"
+                )
         return self
 
     @property
@@ -162,6 +236,8 @@ def allowed(name: str) -> str:
         return f"{', '.join(most)} or {last}"
     if kind is bool:
         return "true or false"
+    if get_origin(kind) is tuple:
+        return "absolute folders, separated by commas"
     if kind not in (int, float):
         return "text"
     bounds = {key: getattr(one, key) for one in field.metadata for key in ("gt", "ge", "lt", "le") if hasattr(one, key)}

@@ -13,10 +13,11 @@ from penstock.failpoints import Failpoints
     [
         ("PORT", "abc", "it has to be a whole number from 0 to 65535"),
         ("PORT", "65536", "it has to be a whole number from 0 to 65535"),
-        ("TARGET_SLICE_MS", "0", "it has to be a whole number from 1 to 3600000"),
+        ("WORKER_TARGET_SLICE_MS", "0", "it has to be a whole number from 1 to 3600000"),
         ("SAFETY_FACTOR", "0", "it has to be a number above 0 and at most 1"),
         ("LOG_LEVEL", "loud", "it has to be debug, info, warning or error"),
         ("LISTEN", "perhaps", "it has to be true or false"),
+        ("FILE_ROOTS", "inbox", "it has to be absolute folders, separated by commas"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_is_allowed(monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str):

@@ -54,6 +54,8 @@ def _shown(value: Any) -> Any:
     match value:
         case None | bool() | int() | float():
             return value
+        case tuple():
+            return ",".join(str(one) for one in value) or None
         case SecretStr():
             return without_password(value.get_secret_value())
         case _:

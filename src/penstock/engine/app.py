@@ -213,7 +213,7 @@ class Penstock:
                 Declared(
                     name=stage.name,
                     position=stage.position,
-                    max_attempts=stage.max_attempts or self.settings.max_attempts,
+                    max_attempts=stage.max_attempts or self.settings.max_attempts_error,
                     max_running=stage.max_running,
                     policy=stage.policy(),
                 )
@@ -283,7 +283,7 @@ class Penstock:
                 target,
                 pipeline=pipeline,
                 stage=self.stage_ids[(pipeline.name, pipeline.first.name)],
-                max_attempts=pipeline.first.max_attempts or self.settings.max_attempts,
+                max_attempts=pipeline.first.max_attempts or self.settings.max_attempts_error,
                 rows=encoded_rows(pipeline, rows),
                 options=options,
                 name=name,

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -80,24 +80,28 @@ class Penstock:
         retry: RetryPolicy | None = None,
         priority: int | str | Priority = Priority.NORMAL,
         lane: str | None = None,
+        result_columns: Sequence[str] = (),
     ) -> Decorator:
         """Make a function a background task.
 
         Async functions run on the loop, plain ones in threads, ``isolated`` ones in a process of their own.
-        ``max_running`` is exact over the whole fleet; ``pool`` is per runner process.
+        ``max_running`` is exact over the whole fleet; ``pool`` is per runner process. ``result_columns``: what the
+        results of a task that takes rows of files hold, as grids and exports show it.
         """
 
         def make(function: Callable[..., Any]) -> BackgroundTask[Any, Any]:
-            definition = self._new_pipeline(name or function.__name__)
+            definition = self._new_pipeline(name or function.__name__, result_columns)
             policy = {"isolated": isolated, "pool": pool, "timeout": timeout, "max_attempts": max_attempts}
             self.add_stage(definition, function, definition.name, policy | {"max_running": max_running, "retry": retry})
             return BackgroundTask(self, definition, function, EnqueueOptions(priority=priority, lane=lane))
 
         return Decorator(make)
 
-    def pipeline(self, name: str, *, priority: int | str | Priority = Priority.NORMAL) -> Pipeline:
+    def pipeline(
+        self, name: str, *, priority: int | str | Priority = Priority.NORMAL, result_columns: Sequence[str] = ()
+    ) -> Pipeline:
         """An ordered list of stages; add them with ``@pipeline.stage()``."""
-        return Pipeline(self, self._new_pipeline(name), EnqueueOptions(priority=priority))
+        return Pipeline(self, self._new_pipeline(name, result_columns), EnqueueOptions(priority=priority))
 
     def add_stage(
         self, pipeline: PipelineDefinition, function: Callable[..., Any], name: str, policy: Mapping[str, Any]
@@ -137,12 +141,12 @@ class Penstock:
             missed=missed,
         )
 
-    def _new_pipeline(self, name: str) -> PipelineDefinition:
+    def _new_pipeline(self, name: str, result_columns: Sequence[str]) -> PipelineDefinition:
         if not name or len(name) > 200 or "\0" in name:
             raise InvalidDefinition(what=f"Task {name[:50]!r}", problem="its name has to have 1 to 200 characters")
         if name in self.pipelines:
             raise InvalidDefinition(what=f"Task {name!r}", problem="there is another one of that name; pass name=…")
-        self.pipelines[name] = PipelineDefinition(name)
+        self.pipelines[name] = PipelineDefinition(name, result_columns=tuple(result_columns))
         return self.pipelines[name]
 
     # ---------------------------------------------------------------- open and close
@@ -300,6 +304,23 @@ class Penstock:
                     return await write(connection)
         async with self.connection() as own, own.transaction():
             return await write(own)
+
+    async def store_rows(
+        self, connection: Any, pipeline: PipelineDefinition, rows: Iterable[str], options: EnqueueOptions
+    ) -> int:
+        """Encoded inputs into a job that exists, in the transaction that is open on ``connection``; returns how many."""
+        stored = await store_many(
+            connection,
+            pipeline=pipeline,
+            stage=self.stage_ids[(pipeline.name, pipeline.first.name)],
+            max_attempts=pipeline.first.max_attempts or self.settings.max_attempts_error,
+            rows=rows,
+            options=options,
+            name=None,
+            metadata={},
+        )
+        self.events.emit("tasks.enqueued", pipeline=pipeline.name, count=stored.count, job=stored.job_id)
+        return stored.count
 
     def task_by_id(self, task_id: int) -> Task[Any]:
         return Task(self, task_id)

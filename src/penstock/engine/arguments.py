@@ -44,6 +44,7 @@ class Arguments:
             if parameter.kind is not parameter.VAR_KEYWORD:
                 hint = hints.get(parameter.name, Any)
                 fields[parameter.name] = hint if parameter.default is parameter.empty else NotRequired[hint]
+        self.names = frozenset(fields)
         self.plain = all(_is_plain(hints.get(field, Any)) for field in fields)
         self._adapter = _adapter(name, fields, is_open=self._open)
 

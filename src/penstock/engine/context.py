@@ -1,7 +1,7 @@
 """``ctx``: what a handler can ask and do while it runs."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,6 +20,8 @@ class Surroundings(Protocol):
     def transaction(self, context: "Context") -> Any: ...
 
     def progress(self, claimed: Claimed, done: float, total: float | None, note: str) -> None: ...
+
+    async def job_metadata(self, job_id: int) -> Mapping[str, Any]: ...
 
 
 class Transaction:
@@ -85,6 +87,10 @@ class Context:
     @property
     def idempotency_key(self) -> str:
         return self._claimed.idempotency_key or f"penstock-{self._claimed.task_id}-{self._claimed.run}"
+
+    async def job_metadata(self) -> Mapping[str, Any]:
+        """What its job was submitted with; empty for a task without a job. Asked of the database once per process."""
+        return {} if self.job_id is None else await self._surroundings.job_metadata(self.job_id)
 
     def limiter(self, key: str) -> "Limiter":
         """The fleet-wide budget of this key: ``async with ctx.limiter("wikidata"): …``"""

@@ -111,9 +111,20 @@ class PipelineDefinition:
 
     name: str
     stages: list[StageDefinition] = field(default_factory=list)
+    # What its results hold under "columns", in the order people should see them; empty: whatever comes.
+    result_columns: tuple[str, ...] = ()
 
     @property
     def first(self) -> StageDefinition:
         if not self.stages:
             raise InvalidDefinition(what=f"Pipeline {self.name!r}", problem="it has no stage yet")
         return self.stages[0]
+
+    @property
+    def takes_rows(self) -> bool:
+        """Its tasks are rows of files: a number and the cells."""
+        return bool(self.stages) and {"row", "cells"} <= self.first.arguments.names
+
+    @property
+    def takes_images(self) -> bool:
+        return bool(self.stages) and {"row", "image"} <= self.first.arguments.names

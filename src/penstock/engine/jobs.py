@@ -2,10 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from penstock.engine import job_counts
+from penstock.engine import job_counts, job_metadata
 from penstock.engine.job_counts import JobCounts
 from penstock.engine.steering import jobs as steering
 from penstock.errors import WaitTimeout
@@ -41,6 +41,11 @@ class Job:
     async def state(self) -> JobState:
         async with self._app.connection() as connection:
             return (await job_counts.read(connection, self.id))[0]
+
+    async def metadata(self) -> Mapping[str, Any]:
+        """What it was submitted with; never changes."""
+        async with self._app.connection() as connection:
+            return await job_metadata.read(connection, self.id)
 
     async def wait(self, timeout: float | None = None, tell: Callable[[JobCounts], None] | None = None) -> JobCounts:
         """Until every task has ended. ``tell`` is called with the counts about twice a second."""

@@ -41,6 +41,8 @@ def shape_of(
     if width > most_columns:
         raise FileRefused(f"the file has {width:,} columns; at most {most_columns:,} are taken.", "Split it.")
     has_header = _looks_like_header(rows) if header is None else header
+    if whole and has_header and len(rows) == 1:
+        raise FileRefused("the file holds a header and no rows.", "Upload a file with at least one row.")
     columns = tuple(_trimmed(rows[0])) if has_header else tuple(f"Column {n}" for n in range(1, width + 1))
     _check(columns)
     return CsvShape(encoding=encoding, delimiter=chosen, quote=quote, has_header=has_header, columns=columns)

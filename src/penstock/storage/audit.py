@@ -1,6 +1,7 @@
-"""Who did what. One function per query of ``sql/audit.sql``."""
+"""Who did what. One function per query of ``sql/audit.sql``; ``page`` chooses the one whose index fits."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -8,6 +9,8 @@ import orjson
 from penstock.storage.queries import load
 
 _sql = load("audit")
+_LOOKED_AT = 5000
+FROM_THE_NEWEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +23,31 @@ class Entry:
     owner: str | None = None
     request_id: str | None = None
     details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredEntry(Entry):
+    id: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditFilter:
+    """``concerning``: only what this user did, or what was done to this user's objects."""
+
+    actor: str | None = None
+    action: str | None = None
+    kind: str | None = None
+    object: str | None = None
+    concerning: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditPage:
+    """``next_before_id`` None: there is no more. A page may be empty and still have a next one."""
+
+    entries: list[StoredEntry]
+    next_before_id: int | None
 
 
 async def append(connection: Any, entry: Entry) -> None:
@@ -35,3 +63,28 @@ async def append(connection: Any, entry: Entry) -> None:
         entry.request_id,
         orjson.dumps(entry.details).decode(),
     )
+
+
+async def page(
+    connection: Any, chosen: AuditFilter, *, before_id: int = FROM_THE_NEWEST, limit: int, looked_at: int = _LOOKED_AT
+) -> AuditPage:
+    """Newest first. ``looked_at`` bounds how many entries one page may look at."""
+    values = [before_id, looked_at, limit, chosen.actor, chosen.action, chosen.kind, chosen.object]
+    if chosen.concerning is not None:
+        rows = await connection.fetch(_sql.newest_concerning, *values, chosen.concerning)
+    elif chosen.kind is not None and chosen.object is not None:
+        rows = await connection.fetch(_sql.newest_on_object, *values)
+    elif chosen.actor is not None:
+        rows = await connection.fetch(_sql.newest_by_actor, *values)
+    else:
+        rows = await connection.fetch(_sql.newest, *values)
+    entries = [_entry(row) for row in rows if row["id"] is not None]
+    if len(entries) == limit:
+        return AuditPage(entries=entries, next_before_id=entries[-1].id)
+    window_full = rows[0]["looked"] == looked_at
+    return AuditPage(entries=entries, next_before_id=rows[0]["last_id"] if window_full else None)
+
+
+def _entry(row: Any) -> StoredEntry:
+    values = {name: value for name, value in row.items() if name not in ("looked", "last_id")}
+    return StoredEntry(**{**values, "details": orjson.loads(values["details"])})

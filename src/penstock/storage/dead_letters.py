@@ -23,10 +23,11 @@ class DeadLetterFilter:
     error_type: str | None = None
     job_id: int | None = None
     since: datetime | None = None
+    owner: str | None = None
 
     @property
     def narrows(self) -> bool:
-        return self.pipeline is not None or self.error_type is not None or self.job_id is not None
+        return any(one is not None for one in (self.pipeline, self.error_type, self.job_id, self.owner))
 
 
 async def page(connection: Connection, wanted: DeadLetterFilter, *, after: Place | None, limit: int) -> Page:
@@ -45,6 +46,7 @@ async def page(connection: Connection, wanted: DeadLetterFilter, *, after: Place
             wanted.error_type,
             wanted.job_id,
             limit,
+            wanted.owner,
         )
     ]
     looked, last = rows[0]["looked"], Place(task_id=rows[0]["last_id"] or 0, at=rows[0]["last_at"])

@@ -24,8 +24,14 @@ async def create(
     job: int | None = await connection.fetchval(_sql.create, pipeline, name, owner, idempotency_key, metadata)
     if job is not None:
         return job, True
-    found: int = await connection.fetchval(_sql.by_idempotency_key, pipeline, idempotency_key)
+    found = await by_idempotency_key(connection, pipeline, idempotency_key or "")
+    assert found is not None
     return found, False
+
+
+async def by_idempotency_key(connection: Connection, pipeline: str, idempotency_key: str) -> int | None:
+    job: int | None = await connection.fetchval(_sql.by_idempotency_key, pipeline, idempotency_key)
+    return job
 
 
 async def get(connection: Connection, job_id: int) -> dict[str, Any] | None:

@@ -131,8 +131,8 @@ async def configure(connection: Connection, key: str, rate: float, burst: int = 
     await connection.execute(_sql.configure, key, float(rate), burst)
 
 
-async def listing(connection: Connection) -> list[LimitView]:
-    return [LimitView(**dict(row)) for row in await connection.fetch(_sql.listing)]
+async def listing(connection: Connection, *, after: str = "", limit: int | None = None) -> list[LimitView]:
+    return [LimitView(**dict(row)) for row in await connection.fetch(_sql.listing, after, limit)]
 
 
 async def remove(connection: Connection, key: str) -> bool:

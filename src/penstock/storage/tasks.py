@@ -126,6 +126,18 @@ async def outcomes_of(connection: Connection, task_ids: Sequence[int]) -> dict[i
     return {row["task_id"]: (row["status"], row["result"], row["error"]) for row in rows}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owned:
+    """A task that is there; ``owner`` None: nobody's in particular."""
+
+    owner: str | None
+
+
+async def owner(connection: Connection, task_id: int) -> Owned | None:
+    row = await connection.fetchrow(_sql.owner, task_id)
+    return None if row is None else Owned(owner=row["owner"])
+
+
 async def existing(connection: Connection, task_ids: Sequence[int]) -> set[int]:
     return {row["id"] for row in await connection.fetch(_sql.exists_of, task_ids)}
 

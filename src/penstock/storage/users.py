@@ -25,6 +25,32 @@ async def create(connection: Connection, *, name: str, role: str) -> User | None
     return None if row is None else User(**row)
 
 
+async def create_first(connection: Connection, *, name: str, role: str) -> User | None:
+    """None where there are users already."""
+    row = await connection.fetchrow(_sql.create_first, name, role)
+    return None if row is None else User(**row)
+
+
 async def by_name(connection: Connection, name: str) -> User | None:
     row = await connection.fetchrow(_sql.by_name, name)
+    return None if row is None else User(**row)
+
+
+async def listing(connection: Connection, *, after: str, limit: int) -> list[User]:
+    return [User(**row) for row in await connection.fetch(_sql.listing, after, limit)]
+
+
+async def lock(connection: Connection, name: str) -> None:
+    """Until the end of the transaction nobody else changes this user, or who is an admin."""
+    await connection.fetch(_sql.lock, name)
+
+
+async def other_admins(connection: Connection, name: str) -> bool:
+    found: bool = await connection.fetchval(_sql.other_admins, name)
+    return found
+
+
+async def change(connection: Connection, name: str, *, role: str | None, disabled: bool | None) -> User | None:
+    """None where there is no such user."""
+    row = await connection.fetchrow(_sql.change, name, role, disabled)
     return None if row is None else User(**row)

@@ -12,6 +12,7 @@ from penstock.config import Settings
 from penstock.engine.context import Context, Transaction
 from penstock.engine.definition import StageDefinition
 from penstock.engine.events import Events
+from penstock.engine.job_metadata import MetadataCache
 from penstock.engine.limits import Limiter, Limiters
 from penstock.engine.payload import encode
 from penstock.engine.report import tell_advanced, tell_finished
@@ -52,6 +53,7 @@ class Facilities:
         self._limiters: Limiters | None = None
         self._pool: asyncpg.Pool | None = None
         self._own: asyncpg.Pool | None = None
+        self._metadata: MetadataCache | None = None
         self.reported: dict[int, dict[str, Any]] = {}
 
     async def open(self) -> None:
@@ -59,6 +61,7 @@ class Facilities:
         # Not the handlers' pool: one that holds all its connections in transactions may still ask for a permit.
         self._own = await database.pool(self._settings, self._url, purpose="runner", size=_OWN_CONNECTIONS)
         self._limiters = Limiters(self._own, self._events)
+        self._metadata = MetadataCache(self._own.acquire)
         threads = sum(stage.pool for stage in self._stages.values() if stage.definition.execution == "thread")
         self._threads = ThreadPoolExecutor(max_workers=max(threads, 1), thread_name_prefix="penstock-handler")
         for stage in self._stages.values():
@@ -87,6 +90,10 @@ class Facilities:
     def limiter(self, key: str) -> Limiter:
         assert self._limiters is not None
         return self._limiters.of(key)
+
+    async def job_metadata(self, job_id: int) -> Mapping[str, Any]:
+        assert self._metadata is not None
+        return await self._metadata.of(job_id)
 
     def progress(self, claimed: Claimed, done: float, total: float | None, note: str) -> None:
         self.reported[claimed.task_id] = {"done": done, "total": total, "note": note}

@@ -50,6 +50,9 @@ class Away:
     def transaction(self, context: Context) -> NoReturn:
         raise _unavailable("ctx.transaction()")
 
+    async def job_metadata(self, job_id: int) -> NoReturn:
+        raise _unavailable("ctx.job_metadata()")
+
     def progress(self, claimed: Claimed, done: float, total: float | None, note: str) -> None:
         told = {"done": float(done), "total": None if total is None else float(total)}
         self._link.send(pack({"kind": "progress", "note": clean_text(str(note), 1000), **told}))

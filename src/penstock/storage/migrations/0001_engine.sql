@@ -33,8 +33,11 @@ create table penstock.jobs (
     pause_reason    text,
     cancelled_at    timestamptz,
     cancelled_by    text,
+    -- Nobody sees it any more; upkeep takes its rows away.
+    deleted_at      timestamptz,
     created_at      timestamptz not null default now()
 );
+create index jobs_deleted on penstock.jobs (id) where deleted_at is not null;
 create unique index jobs_idempotency on penstock.jobs (pipeline, idempotency_key) where idempotency_key is not null;
 create index jobs_owner on penstock.jobs (owner, id);
 
@@ -111,6 +114,8 @@ create table penstock.queue (
         autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_vacuum_cost_delay = 0,
         autovacuum_analyze_scale_factor = 0.1, autovacuum_analyze_threshold = 5000);
 create index queue_ready on penstock.queue (stage, lane, run_at, task_id) where worker is null;
+-- For people: what waits in a job, newest change first. Claims only leave it, so it costs an insert per enqueue.
+create index queue_listed on penstock.queue (lane, updated_at, task_id) where worker is null;
 create index queue_leased on penstock.queue (stage, lane) where worker is not null;
 create index queue_cancel on penstock.queue (worker) where cancel_at is not null;
 create unique index queue_unique on penstock.queue (unique_key) where unique_key is not null and worker is null;

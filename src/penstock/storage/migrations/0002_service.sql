@@ -65,6 +65,7 @@ create table penstock.audit (
 );
 create index audit_actor on penstock.audit (actor, id);
 create index audit_object on penstock.audit (kind, object, id);
+create index audit_owner on penstock.audit (owner, id) where owner is not null;
 
 -- Files as they were sent. In the database, so that every machine of a fleet reads them and one backup holds them.
 create table penstock.files (

@@ -11,6 +11,7 @@ with seen as materialized (
     where ($5::text is null or stage in (select s.id from penstock.stages s where s.pipeline = $5))
       and ($6::text is null or error ->> 'type' = $6)
       and ($7::bigint is null or job_id = $7)
+      and ($9::text is null or exists (select from penstock.tasks o where o.id = seen.task_id and o.owner = $9))
     order by finished_at desc, task_id desc limit $8
 ), ending as (
     -- How far this page looked, also when nothing matched.

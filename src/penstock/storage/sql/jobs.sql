@@ -9,12 +9,12 @@ select id from penstock.jobs where pipeline = $1 and idempotency_key = $2
 
 -- name: get
 select id, pipeline, name, owner, metadata::text as metadata, paused_at, paused_by, pause_reason, cancelled_at,
-       cancelled_by, created_at from penstock.jobs where id = $1
+       cancelled_by, created_at from penstock.jobs where id = $1 and deleted_at is null
 
 -- name: list
 select id, pipeline, name, owner, metadata::text as metadata, paused_at, paused_by, pause_reason, cancelled_at,
        cancelled_by, created_at from penstock.jobs
-where ($1::bigint is null or id < $1) and ($2::text is null or owner = $2)
+where ($1::bigint is null or id < $1) and ($2::text is null or owner = $2) and deleted_at is null
 order by id desc limit $3
 
 -- name: pause

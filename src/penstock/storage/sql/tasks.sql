@@ -64,3 +64,7 @@ select task_id, created from penstock.enqueue(
     lane => cast(:lane as text), owner => cast(:owner as text), job_id => cast(:job_id as bigint),
     max_attempts => cast(:max_attempts as integer), options => cast(:options as jsonb), trace => cast(:trace as text),
     notify => cast(:notify as boolean))
+
+-- name: owner
+-- Who may see it: asked before anything is read or done on somebody's behalf.
+select owner from penstock.tasks where id = $1

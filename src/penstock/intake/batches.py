@@ -1,0 +1,155 @@
+"""The rows of a stored file in batches, read in a thread: parsing holds the GIL, but not the event loop."""
+
+import asyncio
+import tempfile
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from penstock.engine.app import Penstock
+from penstock.engine.control.ingest_batch import IngestBatch
+from penstock.intake import csv_rows, files, xlsx_rows, zip_images
+from penstock.intake.csv_shape import CsvShape
+from penstock.intake.export.formulas import unguard
+from penstock.intake.refused import FileRefused
+from penstock.intake.xlsx_rows import XlsxShape
+from penstock.model import MAX_INPUT_BYTES
+from penstock.storage import files as file_table
+from penstock.storage.files import CHUNK_BYTES
+from penstock.storage.imports import Import
+
+_LONG_ROW = "Shorten its cells, or leave out columns that are not needed."
+_READ_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class NewImage:
+    """An image out of a zip: it becomes a file of its own in the transaction that makes it a task."""
+
+    row: int
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """``last``: nothing follows; ``refused`` says so where that is not the end of the file."""
+
+    rows: list[str] | list[NewImage]
+    size_bytes: int
+    bytes_read: int
+    last: bool
+    refused: FileRefused | None = None
+
+    async def inputs(self, connection: Any, found: Import) -> list[str]:
+        """As tasks take them. Images are stored on the way."""
+        made: list[str] = []
+        for row in self.rows:
+            if isinstance(row, str):
+                made.append(row)
+            else:
+                name = files.plain_name(row.name)
+                file_id = await files.store_image(connection, owner=found.owner, name=name, data=row.data, ip=None)
+                made.append(_image_input(row.row, file_id, name))
+        return made
+
+
+class Batches:
+    """One reader per import; ``next`` is called by one caller at a time."""
+
+    def __init__(self, app: Penstock, found: Import) -> None:
+        self._app = app
+        self._found = found
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="penstock-import")
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._rows: Generator[str | NewImage] | None = None
+        self._chunk = 0
+
+    async def next(self, size: IngestBatch) -> Batch:
+        if self._rows is None:
+            self._rows = await self._open()
+        return await self._loop.run_in_executor(self._thread, self._take, size)
+
+    async def close(self) -> None:
+        def end() -> None:
+            if self._rows is not None:
+                self._rows.close()
+
+        await self._loop.run_in_executor(self._thread, end)
+        self._thread.shutdown(wait=False)
+        if self._folder is not None:
+            await asyncio.to_thread(self._folder.cleanup)
+
+    def _take(self, size: IngestBatch) -> Batch:
+        """In the thread: up to a batch of rows and bytes."""
+        assert self._rows is not None
+        taken: list[Any] = []
+        total, last, refused = 0, True, None
+        try:
+            for row in self._rows:
+                taken.append(row)
+                total += len(row) if isinstance(row, str) else len(row.data)
+                if len(taken) >= size.rows or total >= size.max_bytes:
+                    last = False
+                    break
+        except FileRefused as error:
+            refused = error
+        return Batch(rows=taken, size_bytes=total, bytes_read=self._chunk * CHUNK_BYTES, last=last, refused=refused)
+
+    async def _open(self) -> Generator[str | NewImage]:
+        found = self._found
+        shape = dict(found.shape)
+        if found.kind == "csv":
+            unguarded = bool(shape.pop("safe", False))
+            shape["columns"] = tuple(shape["columns"])
+            return self._encoded(csv_rows.read(self._next_chunk, CsvShape(**shape)), unguarded=unguarded)
+        if found.kind == "images" and not shape["zip"]:
+            return self._listed(shape["files"])
+        self._folder = tempfile.TemporaryDirectory(prefix="penstock-")
+        path = Path(self._folder.name) / "file"
+        await files.spool(self._app, found.file_id, path)
+        if found.kind == "images":
+            return self._unpacked(path)
+        return self._encoded(xlsx_rows.read(path, XlsxShape(**shape)), unguarded=False)
+
+    def _encoded(self, rows: Iterator[list[str]], *, unguarded: bool) -> Generator[str]:
+        """Numbered as people see them; those that are stored already are passed over."""
+        done, dumps = self._found.rows_stored, orjson.dumps
+        for number, cells in enumerate(rows, start=1):
+            if number <= done:
+                continue
+            if unguarded:
+                cells = [unguard(cell) for cell in cells]
+            text = dumps({"row": number, "cells": cells})
+            if len(text) > MAX_INPUT_BYTES:
+                problem = f"it is {len(text):,} bytes long; at most {MAX_INPUT_BYTES:,} are kept."
+                raise FileRefused(problem, _LONG_ROW, row=number)
+            yield text.decode()
+
+    def _listed(self, listed: list[dict[str, Any]]) -> Generator[str]:
+        for number, one in enumerate(listed, start=1):
+            if number > self._found.rows_stored:
+                yield _image_input(number, one["file_id"], one["name"])
+
+    def _unpacked(self, path: Path) -> Generator[NewImage]:
+        for number, image in enumerate(zip_images.entries(path), start=1):
+            if number > self._found.rows_stored:
+                yield NewImage(number, image.name, image.data)
+
+    def _next_chunk(self) -> bytes:
+        """Called in the thread; the database is asked by the loop."""
+        number, self._chunk = self._chunk, self._chunk + 1
+        return asyncio.run_coroutine_threadsafe(self._read(number), self._loop).result(_READ_SECONDS)
+
+    async def _read(self, number: int) -> bytes:
+        async with self._app.connection() as connection:
+            return await file_table.read_chunk(connection, self._found.file_id, number) or b""
+
+
+def _image_input(row: int, file_id: int, name: str) -> str:
+    return orjson.dumps({"row": row, "image": {"file_id": file_id, "name": name}}).decode()

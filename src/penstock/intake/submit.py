@@ -1,0 +1,251 @@
+"""Takes work in: a file, several images, or rows. When this returns, it is safe; everything else follows from the database.
+
+A file is stored first, byte by byte as it came; what can be seen to be wrong with it is told at once. Then job, import
+and the task that reads the rows appear in one transaction.
+"""
+
+import asyncio
+import hashlib
+import tempfile
+from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from penstock.engine.app import Penstock
+from penstock.engine.definition import PipelineDefinition
+from penstock.engine.enqueue import EnqueueOptions, encoded_rows, prepare
+from penstock.engine.payload import clean_text, encode
+from penstock.errors import UnknownTask, UsageError
+from penstock.intake import csv_rows, files, kinds, xlsx_rows
+from penstock.intake.files import StoredFile, plain_name
+from penstock.intake.refused import FileRefused
+from penstock.model import MAX_INPUT_BYTES
+from penstock.storage import files as file_table
+from penstock.storage import imports, jobs, tasks
+
+IMPORT = "penstock.import"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """What is asked for, and how the file is to be read where it should not be found out."""
+
+    owner: str
+    pipeline: str
+    file_name: str = "file"
+    ip: str | None = None
+    name: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    idempotency_key: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    header: bool | None = None
+    sheet: str | None = None
+    # Undo the apostrophes that a *safe* export has put before what looks like a formula.
+    safe: bool = False
+
+    @property
+    def stored_key(self) -> str | None:
+        """Two users may choose the same key."""
+        if self.idempotency_key is None:
+            return None
+        return hashlib.sha256(f"{self.owner}\0{self.idempotency_key}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """``created`` is false where the idempotency key had been used before. ``duplicate_of``: an earlier job of the same
+    owner from the same bytes."""
+
+    job_id: int
+    created: bool
+    file_id: int | None = None
+    duplicate_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    name: str
+    chunks: AsyncIterable[bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Recognised:
+    kind: str
+    columns: tuple[str, ...]
+    shape: Mapping[str, Any]
+
+
+async def submit_file(app: Penstock, submission: Submission, chunks: AsyncIterable[bytes]) -> Submitted:
+    return await submit_files(app, submission, [Upload(name=submission.file_name, chunks=chunks)])
+
+
+async def submit_files(app: Penstock, submission: Submission, uploads: Sequence[Upload]) -> Submitted:
+    """One table, one zip of images, or any number of images."""
+    pipeline = require_pipeline(app, submission.pipeline)
+    if (earlier := await _earlier(app, submission)) is not None:
+        return earlier
+    stored: list[StoredFile] = []
+    with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
+        try:
+            for number, upload in enumerate(uploads):
+                copy = Path(folder) / str(number) if len(uploads) == 1 else None
+                stored.append(await _stored(app, submission, upload, copy))
+            found = await _recognise(pipeline, submission, stored, Path(folder) / "0")
+            return await _create(app, pipeline, submission, found, stored)
+        except BaseException:
+            await files.discard(app, *(one.id for one in stored))
+            raise
+
+
+async def _stored(app: Penstock, submission: Submission, upload: Upload, copy: Path | None) -> StoredFile:
+    name = plain_name(upload.name)
+    return await files.store(app, upload.chunks, owner=submission.owner, name=name, ip=submission.ip, copy_to=copy)
+
+
+async def _recognise(
+    pipeline: PipelineDefinition, submission: Submission, stored: Sequence[StoredFile], copy: Path
+) -> _Recognised:
+    found = [kinds.kind_of(one.head, one.name) for one in stored]
+    if len(stored) > 1 and (strange := [n for n, kind in enumerate(found) if kind != "image"]):
+        raise FileRefused(
+            f"{stored[strange[0]].name!r} is not an image, and several files at once have to be images.",
+            "Upload tables one by one.",
+        )
+    if found[0] in ("image", "zip"):
+        if not pipeline.takes_images:
+            raise FileRefused(f"{pipeline.name} takes no images.", "Upload a CSV or XLSX file.")
+        listed = [{"file_id": one.id, "name": one.name} for one in stored] if found[0] == "image" else []
+        return _Recognised(kind="images", columns=("Image",), shape={"zip": found[0] == "zip", "files": listed})
+    if not pipeline.takes_rows:
+        raise FileRefused(f"{pipeline.name} takes no rows of files.", "Send its items as JSON.")
+    return await asyncio.to_thread(_table, found[0], submission, stored[0], copy)
+
+
+def _table(kind: str, submission: Submission, stored: StoredFile, copy: Path) -> _Recognised:
+    if kind == "xlsx":
+        sheet = xlsx_rows.shape_of_file(copy, sheet=submission.sheet, header=submission.header)
+        return _Recognised(kind="xlsx", columns=tuple(sheet.columns), shape=asdict(sheet))
+    shape = csv_rows.shape_of_head(
+        stored.head,
+        whole=stored.whole,
+        encoding=submission.encoding,
+        delimiter=submission.delimiter,
+        header=submission.header,
+    )
+    return _Recognised(kind="csv", columns=shape.columns, shape={**asdict(shape), "safe": submission.safe})
+
+
+async def _create(
+    app: Penstock,
+    pipeline: PipelineDefinition,
+    submission: Submission,
+    found: _Recognised,
+    stored: Sequence[StoredFile],
+) -> Submitted:
+    first = stored[0]
+    metadata = _metadata(pipeline, submission, found.kind, found.columns) | {
+        "file_id": first.id,
+        "file_name": first.name if len(stored) == 1 else f"{first.name} and {len(stored) - 1:,} more",
+    }
+    importing = app.pipelines.get(IMPORT) or PipelineDefinition(IMPORT)
+    async with app.connection() as connection, connection.transaction():
+        job_id, created = await _new_job(connection, pipeline, submission, metadata)
+        if not created:
+            await file_table.remove(connection, [one.id for one in stored])
+            return Submitted(job_id=job_id, created=False)
+        duplicate = await file_table.earlier_job(connection, owner=submission.owner, sha256=first.sha256, but=first.id)
+        await imports.create(connection, job_id=job_id, file_id=first.id, kind=found.kind, shape=found.shape)
+        # The owner's lane: files of one person do not hold up those of another.
+        options = EnqueueOptions(owner=submission.owner)
+        task_id, _ = await tasks.enqueue(connection, prepare(importing, {"job": job_id}, options))
+        await imports.assign(connection, job_id, task_id)
+    return Submitted(job_id=job_id, created=True, file_id=first.id, duplicate_of=duplicate)
+
+
+async def submit_items(app: Penstock, submission: Submission, items: Sequence[Mapping[str, Any]]) -> Submitted:
+    """Items as JSON, all or none, stored when this returns."""
+    pipeline = require_pipeline(app, submission.pipeline)
+    if not items:
+        raise UsageError("There are no items. Send at least one.")
+    if (earlier := await _earlier(app, submission)) is not None:
+        return earlier
+    columns = _columns(items) if pipeline.takes_rows else ()
+    rows: Iterable[Mapping[str, Any]] = _as_rows(items, columns) if pipeline.takes_rows else items
+    encoded = list(encoded_rows(pipeline, rows))
+    metadata = _metadata(pipeline, submission, "rows", columns)
+    async with app.connection() as connection, connection.transaction():
+        job_id, created = await _new_job(connection, pipeline, submission, metadata)
+        if created:
+            await app.store_rows(connection, pipeline, encoded, EnqueueOptions(owner=submission.owner, job_id=job_id))
+    return Submitted(job_id=job_id, created=created)
+
+
+def require_pipeline(app: Penstock, name: str) -> PipelineDefinition:
+    pipeline = app.pipelines.get(name)
+    if pipeline is None or name.startswith("penstock."):
+        raise UnknownTask(name, [known for known in app.pipelines if not known.startswith("penstock.")])
+    return pipeline
+
+
+async def _earlier(app: Penstock, submission: Submission) -> Submitted | None:
+    """The same key gives the same job, without reading the file again."""
+    if submission.stored_key is None:
+        return None
+    async with app.connection() as connection:
+        job = await jobs.by_idempotency_key(connection, submission.pipeline, submission.stored_key)
+    return None if job is None else Submitted(job_id=job, created=False)
+
+
+async def _new_job(
+    connection: Any, pipeline: PipelineDefinition, submission: Submission, metadata: Mapping[str, Any]
+) -> tuple[int, bool]:
+    name = submission.name or metadata.get("file_name")
+    return await jobs.create(
+        connection,
+        pipeline=pipeline.name,
+        name=None if name is None else clean_text(name, 200),
+        owner=submission.owner,
+        idempotency_key=submission.stored_key,
+        metadata=encode(dict(metadata), what="description of the job", limit_bytes=MAX_INPUT_BYTES),
+    )
+
+
+def _metadata(
+    pipeline: PipelineDefinition, submission: Submission, kind: str, columns: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "columns": list(columns),
+        "result_columns": list(pipeline.result_columns),
+        "ip": submission.ip,
+        "options": dict(submission.options),
+    }
+
+
+def _columns(items: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Every key, in the order in which they first come."""
+    seen: dict[str, None] = {}
+    for item in items:
+        seen.update(dict.fromkeys(item))
+    if len(seen) > csv_rows.MOST_COLUMNS:
+        raise UsageError(f"The items have {len(seen):,} different keys; at most {csv_rows.MOST_COLUMNS:,} are taken.")
+    return tuple(seen)
+
+
+def _as_rows(items: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterable[Mapping[str, Any]]:
+    for number, item in enumerate(items, start=1):
+        yield {"row": number, "cells": [_cell(item.get(column)) for column in columns]}
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case str():
+            return value
+        case None:
+            return ""
+        case _:
+            return orjson.dumps(value).decode()

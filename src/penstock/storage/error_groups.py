@@ -1,0 +1,65 @@
+"""The newest failures, to be grouped. One function per query of ``sql/error_groups.sql``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from penstock.storage.queries import load
+from penstock.storage.reads import WINDOW
+
+_sql = load("error_groups")
+Connection = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    task_id: int
+    finished_at: datetime
+    pipeline: str
+    stage: str
+    type: str | None
+    kind: str | None
+    place: str | None
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failures:
+    """``complete``: nothing that matches was left out."""
+
+    found: tuple[Failure, ...]
+    complete: bool
+
+
+async def newest(
+    connection: Connection, *, hours: float, owner: str | None, most: int, message_characters: int
+) -> Failures:
+    """Of one owner, those among the newest of all that a page of dead letters would look at."""
+    window = most if owner is None else WINDOW
+    rows = await connection.fetch(_sql.newest, hours, window, owner, most, message_characters)
+    found = _failures([row for row in rows if row["task_id"] is not None])
+    return Failures(found=found, complete=rows[0]["looked"] < window and len(found) < most)
+
+
+async def of_job(
+    connection: Connection, job_id: int, *, hours: float, most: int, message_characters: int
+) -> Failures:
+    found = _failures(await connection.fetch(_sql.of_job, job_id, hours, most, message_characters))
+    return Failures(found=found, complete=len(found) < most)
+
+
+def _failures(rows: Sequence[Any]) -> tuple[Failure, ...]:
+    return tuple(
+        Failure(
+            task_id=row["task_id"],
+            finished_at=row["finished_at"],
+            pipeline=row["pipeline"],
+            stage=row["stage"],
+            type=row["type"],
+            kind=row["class"],
+            place=row["place"],
+            message=row["message"],
+        )
+        for row in rows
+    )

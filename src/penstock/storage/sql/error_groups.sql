@@ -1,0 +1,30 @@
+-- The newest dead letters, as little of each as grouping needs. Both queries look at a bounded number of rows.
+
+-- name: newest
+-- Of everybody, or of one owner, behind a time.
+with seen as materialized (
+    select task_id, finished_at, stage, error from penstock.outcomes
+    where status = 3 and finished_at >= now() - $1 * interval '1 hour'
+    order by finished_at desc, task_id desc limit $2
+), matching as (
+    -- Owners stand in `tasks`: a lookup by primary key for each row that was seen.
+    select * from seen
+    where $3::text is null or exists (select from penstock.tasks t where t.id = seen.task_id and t.owner = $3)
+    order by finished_at desc, task_id desc limit $4
+)
+select (select count(*) from seen) as looked, m.task_id, m.finished_at, s.pipeline, s.name as stage,
+       m.error ->> 'type' as type, m.error ->> 'class' as class, m.error ->> 'where' as place,
+       left(m.error ->> 'message', $5) as message
+from (select) one
+left join matching m on true
+left join penstock.stages s on s.id = m.stage
+
+-- name: of_job
+-- Of one job, straight from its index.
+select o.task_id, o.finished_at, s.pipeline, s.name as stage, o.error ->> 'type' as type,
+       o.error ->> 'class' as class, o.error ->> 'where' as place, left(o.error ->> 'message', $4) as message
+from (
+    select task_id, finished_at, stage, error from penstock.outcomes
+    where job_id = $1 and status = 3 and finished_at >= now() - $2 * interval '1 hour'
+    order by finished_at desc, task_id desc limit $3) o
+join penstock.stages s on s.id = o.stage

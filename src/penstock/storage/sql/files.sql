@@ -1,0 +1,31 @@
+-- name: create
+-- Before its bytes: what is cut half-way has no `stored_at`, and upkeep takes it away.
+insert into penstock.files (owner, name, media_type, ip) values ($1, $2, $3, $4) returning id
+
+-- name: append
+insert into penstock.file_chunks (file_id, number, data) values ($1, $2, $3)
+
+-- name: finish
+update penstock.files set size_bytes = $2, sha256 = $3, media_type = $4, stored_at = now() where id = $1
+
+-- name: get
+select id, owner, name, media_type, ip, size_bytes, sha256, created_at, stored_at from penstock.files where id = $1
+
+-- name: read_chunk
+select data from penstock.file_chunks where file_id = $1 and number = $2
+
+-- name: earlier_job
+-- The newest job of the same owner that was made from the same bytes.
+select i.job_id from penstock.files f
+join penstock.imports i on i.file_id = f.id
+join penstock.jobs j on j.id = i.job_id and j.deleted_at is null
+where f.owner = $1 and f.sha256 = $2 and f.stored_at is not null and f.id <> $3
+order by i.job_id desc limit 1
+
+-- name: remove
+delete from penstock.files where id = any ($1::bigint[])
+
+-- name: unfinished
+-- Uploads that were cut: nobody writes to a file for a day.
+select id from penstock.files where stored_at is null and created_at < now() - interval '1 day' order by created_at limit $1
+

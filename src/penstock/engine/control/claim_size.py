@@ -3,20 +3,12 @@
 Pure: the same signals give the same decision, and the decision says why.
 """
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """A size and the reason for it, as people see it."""
-
-    value: int
-    reason: str
+from penstock.engine.control.decision import Decision
 
 
 def claim_size(
     *, ewma_ms: float | None, processors: int, slice_ms: float, safety: float, least: int, most: int
-) -> Decision:
+) -> Decision[int]:
     """``clamp(slice / ewma × safety × processors, least, most)``; unknown speed starts small."""
     if ewma_ms is None:
         return Decision(value=max(least, min(processors, most)), reason="no task measured yet")

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from penstock.config import Settings
 from penstock.engine.claim import Claimer
-from penstock.engine.control.claim_size import Decision, claim_size
+from penstock.engine.control.claim_size import claim_size
+from penstock.engine.control.decision import Decision
 from penstock.engine.control.polling import pause_seconds
 from penstock.engine.events import Events
 from penstock.engine.link_watch import LinkWatch
@@ -62,7 +63,7 @@ class Discovery:
         self.polled_at = time.monotonic()
         # How far the local clock is behind the database's; waits are measured in the database's time.
         self.clock_behind_seconds = 0.0
-        self.decisions: dict[int, Decision] = {}
+        self.decisions: dict[int, Decision[int]] = {}
         # An inbox that falls to this level is worth a claim, while its processors still have something to do.
         self.low_water = dict.fromkeys(stages, settings.claim_min)
 

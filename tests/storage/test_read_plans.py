@@ -144,7 +144,8 @@ async def test_the_rows_of_a_page_are_looked_up_by_their_ids(filled: asyncpg.Con
 
 
 async def test_dead_letters_are_read_from_their_partial_index(filled: asyncpg.Connection) -> None:
-    rows, indexes = await touched(filled, load("dead_letters").page, LATEST, NEWEST, EARLIEST, 20, None, None, None, 20)
+    values = (LATEST, NEWEST, EARLIEST, 20, None, None, None, 20, None)
+    rows, indexes = await touched(filled, load("dead_letters").page, *values)
     assert "outcomes_dead" in indexes
     assert rows["outcomes"] <= 20 * 2
 

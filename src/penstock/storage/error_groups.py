@@ -42,9 +42,7 @@ async def newest(
     return Failures(found=found, complete=rows[0]["looked"] < window and len(found) < most)
 
 
-async def of_job(
-    connection: Connection, job_id: int, *, hours: float, most: int, message_characters: int
-) -> Failures:
+async def of_job(connection: Connection, job_id: int, *, hours: float, most: int, message_characters: int) -> Failures:
     found = _failures(await connection.fetch(_sql.of_job, job_id, hours, most, message_characters))
     return Failures(found=found, complete=len(found) < most)
 

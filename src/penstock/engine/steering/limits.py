@@ -10,11 +10,14 @@ from penstock.storage.limits import LimitView
 if TYPE_CHECKING:
     from penstock.engine.app import Penstock
 
+# There may be a key per host: a refusal does not list them all.
+_NAMED = 50
 
-async def listing(app: "Penstock") -> list[LimitView]:
-    """What is left of every budget right now, and what holds a key up."""
+
+async def listing(app: "Penstock", *, after: str = "", limit: int | None = None) -> list[LimitView]:
+    """What is left of every budget right now, and what holds a key up; a page of it behind the key ``after``."""
     async with app.connection() as connection:
-        return await limits.listing(connection)
+        return await limits.listing(connection, after=after, limit=limit)
 
 
 async def configure(app: "Penstock", key: str, rate: float, burst: int = 1, *, by: str) -> None:
@@ -28,7 +31,8 @@ async def remove(app: "Penstock", key: str, *, by: str) -> None:
     """Neither limited nor blocked any more."""
     async with app.connection() as connection:
         if not await limits.remove(connection, key):
-            raise NotKnown(kind="limit", name=key, known=[view.key for view in await limits.listing(connection)])
+            known = [view.key for view in await limits.listing(connection, limit=_NAMED)]
+            raise NotKnown(kind="limit", name=key, known=known)
     app.events.emit("limits.steered", key=key, move="remove", by=by)
 
 

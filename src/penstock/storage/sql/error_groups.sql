@@ -18,6 +18,7 @@ select (select count(*) from seen) as looked, m.task_id, m.finished_at, s.pipeli
 from (select) one
 left join matching m on true
 left join penstock.stages s on s.id = m.stage
+order by m.finished_at desc, m.task_id desc
 
 -- name: of_job
 -- Of one job, straight from its index.
@@ -28,3 +29,4 @@ from (
     where job_id = $1 and status = 3 and finished_at >= now() - $2 * interval '1 hour'
     order by finished_at desc, task_id desc limit $3) o
 join penstock.stages s on s.id = o.stage
+order by o.finished_at desc, o.task_id desc

@@ -1,0 +1,133 @@
+"""Failures that are the same failure: of one type, at one place in the code, with the same words around the ids.
+
+A bounded number of the newest dead letters is read and grouped per call. Grouping in the database would need the rules
+of what an id looks like in SQL, and an index that every settle pays for.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from penstock.engine.wording import stage_label
+from penstock.storage import error_groups as table
+from penstock.storage.error_groups import Failure
+
+if TYPE_CHECKING:
+    from penstock.engine.app import Penstock
+
+MOST_FAILURES = 5000
+MOST_GROUPS = 200
+_MESSAGE_CHARACTERS = 300
+
+# A word of six characters or more with a digit in it is an id (a UUID, a hash, an article number), other digits are
+# numbers. Line numbers change with every release, so the place is the file and the function.
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_CHANGING = re.compile(rf"(?P<id>\b(?=[\w-]*\d)[\w-]*[^\W\d][\w-]*\b)|(?P<number>{_NUMBER.pattern})")
+_SHORTEST_ID = 6
+_LINE = re.compile(r":\d+(?= |$)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorGroup:
+    """``id`` is stable over processes and releases. ``where`` is that of the newest of the group."""
+
+    id: str
+    type: str | None
+    kind: str | None
+    message: str
+    where: str | None
+    stages: tuple[str, ...]
+    count: int
+    first_seen: datetime
+    last_seen: datetime
+    example_task_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorGroups:
+    """Largest first. ``complete``: no failure of the time asked for was left out of the counts."""
+
+    groups: tuple[ErrorGroup, ...]
+    failures: int
+    groups_left_out: int
+    complete: bool
+
+
+async def newest(app: "Penstock", *, hours: float, owner: str | None) -> ErrorGroups:
+    """Of one owner, or of everybody."""
+    async with app.connection() as connection:
+        read = await table.newest(
+            connection, hours=hours, owner=owner, most=MOST_FAILURES, message_characters=_MESSAGE_CHARACTERS
+        )
+    return _grouped(read)
+
+
+async def of_job(app: "Penstock", job_id: int, *, hours: float) -> ErrorGroups:
+    async with app.connection() as connection:
+        read = await table.of_job(
+            connection, job_id, hours=hours, most=MOST_FAILURES, message_characters=_MESSAGE_CHARACTERS
+        )
+    return _grouped(read)
+
+
+def group_of(error: Mapping[str, Any]) -> str:
+    """The group that a stored error belongs to."""
+    message = str(error.get("message") or "")[:_MESSAGE_CHARACTERS]
+    return _identity(error.get("type"), error.get("where"), without_ids(message))
+
+
+def without_ids(message: str) -> str:
+    """Two failures that differ only in what they were about read the same."""
+    return " ".join(_CHANGING.sub(_placeholder, message).split())
+
+
+def _placeholder(found: re.Match[str]) -> str:
+    if found["number"] is None and len(found["id"]) >= _SHORTEST_ID:
+        return "<id>"
+    return _NUMBER.sub("<n>", found[0])
+
+
+def _identity(kind: object, where: object, message: str) -> str:
+    place = _LINE.sub("", str(where or ""))
+    return hashlib.sha256(f"{kind}\n{place}\n{message}".encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _grouped(read: table.Failures) -> ErrorGroups:
+    members: dict[str, list[Failure]] = {}
+    messages: dict[str, str] = {}
+    for failure in read.found:  # newest first
+        message = without_ids(failure.message or "")
+        identity = _identity(failure.type, failure.place, message)
+        members.setdefault(identity, []).append(failure)
+        messages[identity] = message
+    groups = [_group(identity, messages[identity], found) for identity, found in members.items()]
+    groups.sort(key=lambda group: (-group.count, -group.last_seen.timestamp(), group.id))
+    return ErrorGroups(
+        groups=tuple(groups[:MOST_GROUPS]),
+        failures=len(read.found),
+        groups_left_out=max(len(groups) - MOST_GROUPS, 0),
+        complete=read.complete,
+    )
+
+
+def _group(identity: str, message: str, found: list[Failure]) -> ErrorGroup:
+    newest_one = found[0]
+    return ErrorGroup(
+        id=identity,
+        type=newest_one.type,
+        kind=newest_one.kind,
+        message=message,
+        where=newest_one.place,
+        stages=tuple(sorted(_labels(found))),
+        count=len(found),
+        first_seen=min(one.finished_at for one in found),
+        last_seen=max(one.finished_at for one in found),
+        example_task_id=newest_one.task_id,
+    )
+
+
+def _labels(found: Iterable[Failure]) -> set[str]:
+    return {stage_label(one.pipeline, one.stage) for one in found}

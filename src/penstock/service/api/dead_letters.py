@@ -1,0 +1,230 @@
+"""`/api/dead-letters`: items that ended as ERROR: look, edit, replay one or all that match."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Body, Query, Request
+from pydantic import Field
+
+from penstock.engine.error_groups import group_of
+from penstock.engine.steering import dead_letters
+from penstock.engine.task_views import Place, require_pipeline
+from penstock.service.actor import Actor, Operator, Viewer
+from penstock.service.ground import Ground, ground_of
+from penstock.service.ownership import owner_of_job, owner_of_task, whose
+from penstock.service.parameters import LONGEST_NAME, STORABLE, After, Flag, Moment, Name, PageSize, Whole, Whose
+from penstock.service.problems import Problem, documented
+from penstock.service.wire import MOST_ID, TaskId, Wire
+
+router = APIRouter(prefix="/api/dead-letters", tags=["operations"], responses=documented(409, 413))
+
+_SUMMARY_CHARACTERS = 200
+# One request replays and looks at no more than this; `nextCursor` goes on.
+_MOST_REPLAYED = 5000
+_MOST_PAGES = 20
+_PAGE = 500
+
+GroupId = Annotated[str, Field(pattern="^[0-9a-f]{16}$", description="As `GET /api/errors` answered it.")]
+
+
+class DeadLetter(Wire):
+    """The whole input, the traceback and the history are in `GET /api/tasks/{taskId}`."""
+
+    item_id: int
+    job_id: int | None
+    owner: str | None
+    pipeline: str
+    stage: str
+    attempts: int
+    run: int
+    failed_at: datetime
+    group_id: str
+    error_class: str | None
+    error_type: str | None
+    message: str | None
+    where: str | None
+    input_summary: str
+
+
+class DeadLetterPage(Wire):
+    """A page may be short, or empty, and have a ``nextCursor``: a filter looks at a bounded number of rows."""
+
+    items: list[DeadLetter]
+    next_cursor: str | None
+
+
+class Matching(Wire):
+    """Which dead letters are meant. Everything that is given has to fit."""
+
+    pipeline: Name | None = None
+    error_type: Name | None = None
+    group: GroupId | None = None
+    job_id: Annotated[Whole, Field(ge=1, le=MOST_ID)] | None = None
+    since: Moment | None = None
+    user_id: Whose = Field("me", description="`all`: everybody's, for admins; it is audited.")
+
+    def key(self) -> tuple[object, ...]:
+        """What a cursor is bound to."""
+        return ("dead-letters", self.pipeline, self.error_type, self.group, self.job_id, self.since, self.user_id)
+
+
+class ReplayMatching(Matching):
+    dry_run: Flag = Field(False, description="Only say how many match.")
+    most: Annotated[Whole, Field(ge=1, le=_MOST_REPLAYED)] = 1000
+    after: Annotated[str, Field(max_length=2000)] | None = Field(None, description="`nextCursor` of the answer before.")
+
+
+class Replayed(Wire):
+    """``nextCursor``: there is more; send the same again with it as ``after``."""
+
+    matched: int
+    replayed: int
+    dry_run: bool
+    next_cursor: str | None
+
+
+class ReplayOne(Wire):
+    from_stage: Name | None = Field(None, description="Start from this stage instead of the one it failed in.")
+
+
+class Started(Wire):
+    item_id: int
+
+
+class Edit(Wire):
+    input: dict[str, Any] = Field(description="The new input, checked like that of a new item.")
+
+
+class Edited(Wire):
+    """``itemId`` runs in place of ``replaces``."""
+
+    item_id: int
+    replaces: int
+
+
+@router.get("", operation_id="listDeadLetters")
+async def listing(
+    request: Request,
+    actor: Viewer,
+    pipeline: Annotated[str | None, Query(max_length=LONGEST_NAME, pattern=STORABLE)] = None,
+    error_type: Annotated[str | None, Query(alias="errorType", max_length=LONGEST_NAME, pattern=STORABLE)] = None,
+    group: Annotated[GroupId | None, Query()] = None,
+    job_id: Annotated[int | None, Query(alias="jobId", ge=1, le=MOST_ID)] = None,
+    since: Annotated[Moment | None, Query()] = None,
+    user_id: Annotated[Whose, Query(alias="userId")] = "me",
+    page_size: PageSize = 50,
+    after: After = None,
+) -> DeadLetterPage:
+    """Newest first."""
+    ground = ground_of(request)
+    matching = Matching(
+        pipeline=pipeline, error_type=error_type, group=group, job_id=job_id, since=since, user_id=user_id
+    )
+    wanted = await _filter(ground, actor, matching)
+    place = _place(ground, actor, matching, after)
+    found = await dead_letters.page(ground.app, wanted, after=place, limit=page_size)
+    items = [item_of(row) for row in found.rows if group is None or group_of(row["error"]) == group]
+    return DeadLetterPage(items=items, next_cursor=_cursor(ground, actor, matching, found.next))
+
+
+@router.post("/replay", operation_id="replayDeadLetters")
+async def replay_matching(request: Request, actor: Operator, body: ReplayMatching) -> Replayed:
+    """Start all that match again, newest first, as many as one request may."""
+    ground = ground_of(request)
+    wanted = await _filter(ground, actor, body)
+    place = _place(ground, actor, body, body.after)
+    matched = replayed = 0
+    for _ in range(_MOST_PAGES):
+        found = await dead_letters.page(ground.app, wanted, after=place, limit=min(body.most - matched, _PAGE))
+        ids = [row["task_id"] for row in found.rows if body.group is None or group_of(row["error"]) == body.group]
+        matched += len(ids)
+        if ids and not body.dry_run:
+            replayed += len(await dead_letters.replay(ground.app, ids, by=actor.name))
+        place = found.next
+        if place is None or matched >= body.most:
+            break
+    if replayed:
+        chosen = body.model_dump(mode="json", exclude_none=True, exclude={"after", "dry_run"})
+        await ground.note(actor.entry("dead-letters.replay", kind="dead-letters", replayed=replayed, matching=chosen))
+    following = _cursor(ground, actor, body, place)
+    return Replayed(matched=matched, replayed=replayed, dry_run=body.dry_run, next_cursor=following)
+
+
+@router.post("/{taskId}/replay", operation_id="replayDeadLetter")
+async def replay(
+    request: Request, actor: Operator, task_id: TaskId, body: Annotated[ReplayOne | None, Body()] = None
+) -> Started:
+    """Run it again; the error goes into its history."""
+    ground = ground_of(request)
+    owner = await owner_of_task(ground, actor, task_id)
+    from_stage = body.from_stage if body else None
+    if not await dead_letters.replay_these(ground.app, [task_id], by=actor.name, from_stage=from_stage):
+        raise Problem(409, f"Task {task_id} changed while you wanted to replay it. Look at it again.")
+    await ground.note(
+        actor.entry("dead-letter.replay", kind="task", object=task_id, owner=owner, from_stage=from_stage)
+    )
+    return Started(item_id=task_id)
+
+
+@router.patch("/{taskId}", operation_id="editDeadLetter")
+async def edit(request: Request, actor: Operator, task_id: TaskId, body: Edit) -> Edited:
+    """Replay it with another input: the dead letter is closed, an edited copy runs."""
+    ground = ground_of(request)
+    owner = await owner_of_task(ground, actor, task_id)
+    copy = await dead_letters.edit(ground.app, task_id, body.input, by=actor.name)
+    await ground.note(actor.entry("dead-letter.edit", kind="task", object=task_id, owner=owner, copy=copy.id))
+    return Edited(item_id=copy.id, replaces=task_id)
+
+
+async def _filter(ground: Ground, actor: Actor, asked: Matching) -> dead_letters.DeadLetterFilter:
+    """A name or a job that does not exist, or is somebody else's, is told: it would look like an empty list."""
+    owner = whose(actor, asked.user_id)
+    if asked.job_id is not None:
+        await owner_of_job(ground, actor, asked.job_id)
+    await require_pipeline(ground.app, asked.pipeline)
+    if owner is None:
+        await ground.note_look(actor.entry("dead-letters.look", kind="dead-letters", object=asked.job_id or "all"))
+    return dead_letters.DeadLetterFilter(
+        pipeline=asked.pipeline, error_type=asked.error_type, job_id=asked.job_id, since=asked.since, owner=owner
+    )
+
+
+def _place(ground: Ground, actor: Actor, asked: Matching, after: str | None) -> Place | None:
+    if after is None:
+        return None
+    at, task_id = ground.cursors.take(actor.name, asked.key(), after)
+    assert isinstance(at, datetime) and isinstance(task_id, int)  # noqa: PT018
+    return Place(task_id=task_id, at=at)
+
+
+def _cursor(ground: Ground, actor: Actor, asked: Matching, place: Place | None) -> str | None:
+    return None if place is None else ground.cursors.give(actor.name, asked.key(), [place.at, place.task_id])
+
+
+def item_of(row: Mapping[str, Any]) -> DeadLetter:
+    error = row["error"]
+    return DeadLetter(
+        item_id=row["task_id"],
+        job_id=row["job_id"],
+        owner=row["owner"],
+        pipeline=row["pipeline"],
+        stage=row["stage"],
+        attempts=row["attempts"],
+        run=row["run"],
+        failed_at=row["finished_at"],
+        group_id=group_of(error),
+        error_class=_text(error.get("class")),
+        error_type=_text(error.get("type")),
+        message=_text(error.get("message")),
+        where=_text(error.get("where")),
+        input_summary=orjson.dumps(row["input"])[: _SUMMARY_CHARACTERS * 4].decode("utf-8", "ignore")[
+            :_SUMMARY_CHARACTERS
+        ],
+    )
+
+
+def _text(value: object) -> str | None:
+    """Errors are stored as JSON; old workers and other languages may have written what they liked."""
+    return None if value is None else str(value)

@@ -1,0 +1,87 @@
+"""`/api/errors`: failures grouped by what they are, so that a thousand of one kind are one line."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from pydantic import Field
+
+from penstock.engine import error_groups
+from penstock.service.actor import Viewer
+from penstock.service.ground import ground_of
+from penstock.service.ownership import owner_of_job, whose
+from penstock.service.parameters import UserId
+from penstock.service.problems import documented
+from penstock.service.wire import MOST_ID, Wire
+
+router = APIRouter(prefix="/api/errors", tags=["operations"], responses=documented())
+
+_LONGEST_HOURS = 24 * 366
+
+
+class ErrorGroup(Wire):
+    """``message`` with ids and numbers taken out; ``where`` as in the newest of the group."""
+
+    group_id: str = Field(description="Takes the group's dead letters out of `GET /api/dead-letters?group=…`.")
+    type: str | None
+    error_class: str | None = Field(description="transient, throttled, permanent or crash.")
+    message: str
+    where: str | None
+    stages: list[str]
+    count: int
+    first_seen: datetime
+    last_seen: datetime
+    example_item_id: int
+
+
+class ErrorGroups(Wire):
+    """The newest 5,000 dead letters, at most, are grouped. ``complete`` false: there are older ones that are not
+    counted here, or an owner's are too rare among everybody's newest."""
+
+    items: list[ErrorGroup]
+    failures: int
+    groups_left_out: int
+    complete: bool
+
+
+@router.get("", operation_id="listErrors")
+async def listing(
+    request: Request,
+    actor: Viewer,
+    job_id: Annotated[int | None, Query(alias="jobId", ge=1, le=MOST_ID, description="Only of this job.")] = None,
+    hours: Annotated[float, Query(gt=0, le=_LONGEST_HOURS, description="How far back.")] = 24.0,
+    user_id: UserId = "me",
+) -> ErrorGroups:
+    """Largest group first."""
+    ground = ground_of(request)
+    if job_id is not None:
+        owner = await owner_of_job(ground, actor, job_id)
+        if owner not in (None, actor.name):
+            await ground.note_look(actor.entry("errors.look", kind="job", object=job_id, owner=owner))
+        found = await error_groups.of_job(ground.app, job_id, hours=hours)
+    else:
+        owner = whose(actor, user_id)
+        if owner is None:
+            await ground.note_look(actor.entry("errors.look", kind="errors", object="all"))
+        found = await error_groups.newest(ground.app, hours=hours, owner=owner)
+    return ErrorGroups(
+        items=[_item(group) for group in found.groups],
+        failures=found.failures,
+        groups_left_out=found.groups_left_out,
+        complete=found.complete,
+    )
+
+
+def _item(group: error_groups.ErrorGroup) -> ErrorGroup:
+    return ErrorGroup(
+        group_id=group.id,
+        type=group.type,
+        error_class=group.kind,
+        message=group.message,
+        where=group.where,
+        stages=list(group.stages),
+        count=group.count,
+        first_seen=group.first_seen,
+        last_seen=group.last_seen,
+        example_item_id=group.example_task_id,
+    )

@@ -1,0 +1,95 @@
+"""`/api/limits`: fleet-wide budgets. Keys hold what people like (hosts, paths), so they travel in query and body."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from pydantic import Field, StringConstraints
+
+from penstock.engine.steering import limits
+from penstock.model import LONGEST_SECONDS
+from penstock.service.actor import Operator, Viewer
+from penstock.service.ground import ground_of
+from penstock.service.parameters import After, Number, PageSize, Text, Whole
+from penstock.service.problems import documented
+from penstock.service.wire import Wire
+
+router = APIRouter(prefix="/api/limits", tags=["operations"], responses=documented())
+
+_SHOWN = r"^[^\x00]*[^\s\x00][^\x00]*$"
+_KEY = StringConstraints(min_length=1, max_length=500, pattern=_SHOWN)
+Key = Annotated[str, _KEY]
+
+
+class LimitItem(Wire):
+    """``available`` may be negative while permits are reserved ahead; without a rate a key is only blocked."""
+
+    key: str
+    rate: float | None
+    burst: int
+    available: int | None
+    blocked_seconds: float
+    blocked_reason: str | None
+    updated_at: datetime
+
+
+class LimitPage(Wire):
+    items: list[LimitItem]
+    next_cursor: str | None
+
+
+class LimitSetting(Wire):
+    key: Key
+    rate: Annotated[Number, Field(ge=1e-6, le=1e5, description="Permits per second.")]
+    burst: Annotated[Whole, Field(ge=1, le=1_000_000, description="Permits that may be used at once after a rest.")] = 1
+
+
+class BlockRequest(Wire):
+    key: Key
+    seconds: Annotated[Number, Field(ge=0, le=LONGEST_SECONDS, description="How long nobody gets a permit.")]
+    reason: Text | None = None
+
+
+class Blocked(Wire):
+    key: str
+    blocked_seconds: float
+
+
+@router.get("", operation_id="listLimits")
+async def listing(request: Request, actor: Viewer, page_size: PageSize = 50, after: After = None) -> LimitPage:
+    """What is left of every budget right now, and what holds a key up; in order of their keys."""
+    ground, query = ground_of(request), ("limits",)
+    behind = "" if after is None else str(ground.cursors.take(actor.name, query, after)[0])
+    found = await limits.listing(ground.app, after=behind, limit=page_size + 1)
+    shown = [LimitItem.model_validate(asdict(view)) for view in found[:page_size]]
+    more = len(found) > page_size
+    return LimitPage(items=shown, next_cursor=ground.cursors.give(actor.name, query, [shown[-1].key]) if more else None)
+
+
+@router.put("", operation_id="setLimit")
+async def put(request: Request, actor: Operator, body: LimitSetting) -> LimitSetting:
+    """Limit a key, or change its limit; what was used stays used."""
+    ground = ground_of(request)
+    await limits.configure(ground.app, body.key, body.rate, body.burst, by=actor.name)
+    await ground.note(actor.entry("limit.set", kind="limit", object=body.key, rate=body.rate, burst=body.burst))
+    return body
+
+
+@router.delete("", operation_id="removeLimit", status_code=204)
+async def remove(request: Request, actor: Operator, key: Annotated[Key, Query()]) -> None:
+    """Neither limited nor blocked any more."""
+    ground = ground_of(request)
+    await limits.remove(ground.app, key, by=actor.name)
+    await ground.note(actor.entry("limit.remove", kind="limit", object=key))
+
+
+@router.post("/block", operation_id="blockLimit")
+async def block(request: Request, actor: Operator, body: BlockRequest) -> Blocked:
+    """Close a key for everybody, as an answer 429 would; a longer block stays."""
+    ground = ground_of(request)
+    left = await limits.block(ground.app, body.key, body.seconds, by=actor.name, reason=body.reason)
+    await ground.note(
+        actor.entry("limit.block", kind="limit", object=body.key, seconds=body.seconds, reason=body.reason)
+    )
+    return Blocked(key=body.key, blocked_seconds=left)

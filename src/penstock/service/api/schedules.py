@@ -1,0 +1,104 @@
+"""`/api/schedules`: what fires when, and pausing, resuming and firing one by hand."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+
+from penstock.engine import scheduling
+from penstock.engine.scheduling import ScheduleView
+from penstock.engine.steering import schedules
+from penstock.service.actor import Operator, Viewer
+from penstock.service.ground import ground_of
+from penstock.service.parameters import LONGEST_NAME, STORABLE
+from penstock.service.problems import documented
+from penstock.service.wire import Wire
+
+router = APIRouter(prefix="/api/schedules", tags=["operations"], responses=documented())
+
+# The name of a task with slashes is a good name of a schedule.
+ScheduleName = Annotated[str, Path(alias="name", min_length=1, max_length=LONGEST_NAME, pattern=STORABLE)]
+_ONE = "/{name:path}"
+
+
+class ScheduleItem(Wire):
+    """``upcoming`` is empty while it is paused or stopped; ``lastError`` says what went wrong last."""
+
+    name: str
+    cron: str
+    timezone: str
+    pipeline: str
+    missed: str
+    declared: bool
+    source: str | None
+    paused_at: datetime | None
+    paused_by: str | None
+    last_fire_at: datetime | None
+    next_fire_at: datetime | None
+    last_item_id: int | None
+    last_error: str | None
+    upcoming: list[datetime]
+
+
+class ScheduleList(Wire):
+    items: list[ScheduleItem]
+
+
+class Fired(Wire):
+    name: str
+    item_id: int
+
+
+@router.get("", operation_id="listSchedules")
+async def listing(request: Request, actor: Viewer) -> ScheduleList:
+    """Every schedule with its next times."""
+    async with ground_of(request).app.connection() as connection:
+        views = await scheduling.listing(connection)
+    return ScheduleList(items=[_item(view) for view in views])
+
+
+@router.post(f"{_ONE}/pause", operation_id="pauseSchedule")
+async def pause(request: Request, actor: Operator, name: ScheduleName) -> ScheduleItem:
+    """It does not fire until it is resumed; times that pass meanwhile are gone."""
+    ground = ground_of(request)
+    view = await schedules.pause(ground.app, name, by=actor.name)
+    await ground.note(actor.entry("schedule.pause", kind="schedule", object=name))
+    return _item(view)
+
+
+@router.post(f"{_ONE}/resume", operation_id="resumeSchedule")
+async def resume(request: Request, actor: Operator, name: ScheduleName) -> ScheduleItem:
+    """Go on with the next time from now."""
+    ground = ground_of(request)
+    view = await schedules.resume(ground.app, name, by=actor.name)
+    await ground.note(actor.entry("schedule.resume", kind="schedule", object=name))
+    return _item(view)
+
+
+@router.post(f"{_ONE}/fire", operation_id="fireSchedule")
+async def fire(request: Request, actor: Operator, name: ScheduleName) -> Fired:
+    """Enqueue its task once, now; the next time stays."""
+    ground = ground_of(request)
+    task_id = await schedules.fire_now(ground.app, name, by=actor.name)
+    await ground.note(actor.entry("schedule.fire", kind="schedule", object=name, task_id=task_id))
+    return Fired(name=name, item_id=task_id)
+
+
+def _item(view: ScheduleView) -> ScheduleItem:
+    row = view.schedule
+    return ScheduleItem(
+        name=row.name,
+        cron=row.cron,
+        timezone=row.timezone,
+        pipeline=row.pipeline,
+        missed=row.missed,
+        declared=row.declared,
+        source=row.source,
+        paused_at=row.paused_at,
+        paused_by=row.paused_by,
+        last_fire_at=row.last_fire_at,
+        next_fire_at=row.next_fire_at,
+        last_item_id=row.last_task_id,
+        last_error=row.last_error,
+        upcoming=list(view.upcoming),
+    )

@@ -1,0 +1,45 @@
+"""Whose object it is. What belongs to somebody else is answered like what does not exist, except to admins."""
+
+from penstock.service.actor import Actor
+from penstock.service.ground import Ground
+from penstock.service.problems import Problem, not_found
+from penstock.storage import jobs, tasks
+
+
+async def owner_of_task(ground: Ground, actor: Actor, task_id: int) -> str | None:
+    """None: it has no owner, and is the admins'."""
+    async with ground.app.connection() as connection:
+        found = await tasks.owner(connection, task_id)
+    if found is None or not _may_see(actor, found.owner):
+        raise not_found(f"task {task_id}")
+    return found.owner
+
+
+async def look_at_task(ground: Ground, actor: Actor, task_id: int) -> str | None:
+    """The same for reads: an admin's look at somebody else's task is noted."""
+    owner = await owner_of_task(ground, actor, task_id)
+    if owner not in (None, actor.name):
+        await ground.note_look(actor.entry("task.look", kind="task", object=task_id, owner=owner))
+    return owner
+
+
+async def owner_of_job(ground: Ground, actor: Actor, job_id: int) -> str | None:
+    async with ground.app.connection() as connection:
+        row = await jobs.get(connection, job_id)
+    if row is None or not _may_see(actor, row["owner"]):
+        raise not_found(f"job {job_id}")
+    owner: str | None = row["owner"]
+    return owner
+
+
+def whose(actor: Actor, user: str) -> str | None:
+    """The owner a list is narrowed to, from ``userId=me|all``; None: everybody's."""
+    if user == "me":
+        return actor.name
+    if not actor.is_admin:
+        raise Problem(403, f"Only admins see what belongs to others; {actor.name} is {actor.role}. Use `userId=me`.")
+    return None
+
+
+def _may_see(actor: Actor, owner: str | None) -> bool:
+    return actor.is_admin or owner == actor.name

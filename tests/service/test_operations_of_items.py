@@ -1,0 +1,182 @@
+"""Dead letters, groups of errors and single items over HTTP: seen and moved by their owners only."""
+
+import json
+
+from penstock.testing import drain
+from tests.service import world as worlds
+from tests.service.conftest import Service
+
+
+async def test_an_item_is_shown_whole_to_its_owner(service: Service) -> None:
+    world = await worlds.make(service)
+    ann = await service.client("ann")
+    for state, item_id in world.items.items():
+        item = (await ann.get(f"/api/tasks/{item_id}")).json()
+        assert (item["itemId"], item["status"], item["owner"]) == (item_id, state, "ann")
+        assert (await ann.get(f"/api/tasks/{item_id}/why")).json()["status"] == state
+    failed = (await ann.get(f"/api/tasks/{world.items['ERROR']}")).json()
+    assert failed["error"]["message"] == "it cannot be looked up"
+    assert failed["input"] == {"row": 2, "cells": ["bad"]}
+
+
+async def test_others_find_nothing_and_an_admins_look_is_noted(service: Service) -> None:
+    world = await worlds.make(service)
+    item_id = world.items["ERROR"]
+    for name in ("bob", "eve"):
+        assert (await (await service.client(name)).get(f"/api/tasks/{item_id}")).status_code == 404
+        assert (await (await service.client(name)).get(f"/api/tasks/{item_id}/why")).status_code == 404
+    for _ in range(2):
+        assert (await (await service.client("root")).get(f"/api/tasks/{item_id}")).status_code == 200
+    noted = await service.fetch("select actor, action, object, owner from penstock.audit")
+    assert [tuple(row) for row in noted] == [("root", "task.look", str(item_id), "ann")]
+
+
+async def test_an_item_without_an_owner_is_the_admins(service: Service) -> None:
+    world = await worlds.make(service)
+    item_id = await world.dead_letter(owner=None)
+    assert (await (await service.client("ann")).get(f"/api/tasks/{item_id}")).status_code == 404
+    assert (await (await service.client("root")).get(f"/api/tasks/{item_id}")).status_code == 200
+    assert (await (await service.client("ann")).post(f"/api/dead-letters/{item_id}/replay")).status_code == 404
+
+
+async def test_dead_letters_are_listed_page_by_page_for_their_owner(service: Service) -> None:
+    world = await worlds.make(service)
+    expected = [world.items["ERROR"], *[await world.dead_letter() for _ in range(4)]]
+    await world.dead_letter(owner="bob")
+    ann = await service.client("ann")
+    seen, cursor = [], None
+    while True:
+        page = (
+            await ann.get("/api/dead-letters", params={"pageSize": 2, **({"after": cursor} if cursor else {})})
+        ).json()
+        seen += [item["itemId"] for item in page["items"]]
+        if (cursor := page["nextCursor"]) is None:
+            break
+    assert seen == expected[::-1]
+    (of_job,) = (await ann.get(f"/api/dead-letters?jobId={world.job_id}")).json()["items"]
+    assert (of_job["itemId"], of_job["errorType"], of_job["inputSummary"]) == (
+        expected[0],
+        "PermanentError",
+        '{"row":2,"cells":["bad"]}',
+    )
+    assert (await (await service.client("bob")).get(f"/api/dead-letters?jobId={world.job_id}")).status_code == 404
+    assert (await ann.get("/api/dead-letters?userId=all")).status_code == 403
+    everybody = (await (await service.client("root")).get("/api/dead-letters?userId=all")).json()["items"]
+    assert {item["owner"] for item in everybody} == {"ann", "bob"}
+
+
+async def test_a_dead_letter_is_replayed_once(service: Service) -> None:
+    item_id = (await worlds.make(service)).items["ERROR"]
+    ann = await service.client("ann")
+    assert (await ann.post(f"/api/dead-letters/{item_id}/replay")).json() == {"itemId": item_id}
+    again = await ann.post(f"/api/dead-letters/{item_id}/replay")
+    assert (again.status_code, again.json()["state"]) == (409, "PENDING")
+
+
+async def test_an_edited_dead_letter_runs_with_its_new_input(service: Service) -> None:
+    item_id = (await worlds.make(service)).items["ERROR"]
+    ann = await service.client("ann")
+    wrong = await ann.patch(f"/api/dead-letters/{item_id}", json={"input": {"row": 2}})
+    assert wrong.status_code == 400
+    edited = (await ann.patch(f"/api/dead-letters/{item_id}", json={"input": {"row": 2, "cells": ["lamp"]}})).json()
+    assert edited["replaces"] == item_id
+    await drain(service.app)
+    assert (await ann.get(f"/api/tasks/{edited['itemId']}")).json()["result"]["columns"] == {"Found": "LAMP"}
+    assert (await ann.get(f"/api/tasks/{item_id}")).json()["status"] == "SKIPPED"
+
+
+async def test_an_input_that_cannot_be_stored_is_refused(service: Service) -> None:
+    item_id = (await worlds.make(service)).items["ERROR"]
+    ann = await service.client("ann")
+    for text in ('{"row": 1, "cells": ["\\u0000"]}', '{"row": 1, "cells": ["\\ud800"]}', '{"row": 1e400, "cells": []}'):
+        answer = await ann.patch(
+            f"/api/dead-letters/{item_id}",
+            content=f'{{"input": {text}}}',
+            headers={"content-type": "application/json"},
+        )
+        assert answer.status_code in (400, 422), text
+    too_large = await ann.patch(f"/api/dead-letters/{item_id}", json={"input": {"row": 1, "cells": ["x" * 70_000]}})
+    assert too_large.status_code == 413
+
+
+async def test_all_that_match_are_replayed_after_a_dry_run_and_no_others(service: Service) -> None:
+    world = await worlds.make(service)
+    await service.fetch("delete from penstock.outcomes where task_id = $1", world.items["ERROR"])
+    mine = [await world.dead_letter(message=f"no answer of shop {n}") for n in range(3)]
+    other = await world.dead_letter(message="something else")
+    bobs = await world.dead_letter(owner="bob", message="no answer of shop 9")
+    ann = await service.client("ann")
+    groups = (await ann.get("/api/errors")).json()
+    group = next(one for one in groups["items"] if one["count"] == 3)
+    asked = {"group": group["groupId"], "pipeline": "look_up"}
+    counted = (await ann.post("/api/dead-letters/replay", json={**asked, "dryRun": True})).json()
+    assert (counted["matched"], counted["replayed"], counted["dryRun"]) == (3, 0, True)
+    first = (await ann.post("/api/dead-letters/replay", json={**asked, "most": 2})).json()
+    rest = (await ann.post("/api/dead-letters/replay", json={**asked, "most": 2, "after": first["nextCursor"]})).json()
+    assert first["replayed"] + rest["replayed"] == 3
+    states = await service.fetch(
+        "select task_id, state from penstock.task_states where task_id = any($1)", [*mine, other, bobs]
+    )
+    assert {row["task_id"] for row in states if row["state"] == "ERROR"} == {other, bobs}
+    assert {row["task_id"] for row in states if row["state"] == "PENDING"} == set(mine)
+
+
+async def test_others_jobs_and_everybodys_letters_cannot_be_replayed(service: Service) -> None:
+    world = await worlds.make(service)
+    bob = await service.client("bob")
+    assert (await bob.post("/api/dead-letters/replay", json={"jobId": world.job_id})).status_code == 404
+    assert (await bob.post("/api/dead-letters/replay", json={"userId": "all"})).status_code == 403
+    assert (await bob.post("/api/dead-letters/replay", json={})).json()["matched"] == 0
+    assert (await bob.post("/api/dead-letters/replay", json={"owner": "ann"})).status_code == 422
+
+
+async def test_errors_that_differ_in_ids_only_are_one_group(service: Service) -> None:
+    world = await worlds.make(service)
+    await service.fetch("delete from penstock.outcomes where task_id = $1", world.items["ERROR"])
+    told = [
+        "order 17 of 6f1c9a3e-8b1d-4f43-9d52-0c3a1d0c6b5e: status 503",
+        "order 2,891 of 00000000-8b1d-4f43-9d52-0c3a1d0c6b5e: status 500",
+        "order 3 of  sku-AB12: status 404",
+    ]
+    ids = [await world.dead_letter(message=message) for message in told]
+    await world.dead_letter(message="another thing")
+    await world.dead_letter(owner="bob", message=told[0])
+    seen = (await (await service.client("ann")).get("/api/errors?hours=1")).json()
+    assert (seen["failures"], seen["complete"], [one["count"] for one in seen["items"]]) == (4, True, [3, 1])
+    group = seen["items"][0]
+    assert group["message"] == "order <n> of <id>: status <n>"
+    assert (group["exampleItemId"], group["stages"], group["type"]) == (ids[-1], ["look_up"], "PermanentError")
+    assert group["firstSeen"] < group["lastSeen"]
+    everybody = (await (await service.client("root")).get("/api/errors?userId=all")).json()
+    assert [one["count"] for one in everybody["items"]] == [4, 1]
+
+
+async def test_errors_of_a_job_are_its_owners(service: Service) -> None:
+    world = await worlds.make(service)
+    await world.dead_letter()
+    asked = f"/api/errors?jobId={world.job_id}"
+    assert (await (await service.client("ann")).get(asked)).json()["failures"] == 1
+    assert (await (await service.client("bob")).get(asked)).status_code == 404
+
+
+async def test_the_overview_shows_no_letters_of_others(service: Service) -> None:
+    await worlds.make(service)
+    assert len((await (await service.client("ann")).get("/api/overview")).json()["newestDeadLetters"]) == 1
+    assert (await (await service.client("bob")).get("/api/overview")).json()["newestDeadLetters"] == []
+
+
+async def test_a_time_is_taken_only_with_its_zone(service: Service) -> None:
+    ann = await service.client("ann")
+    for since in ("yesterday", "2026-11-15", "1763199000", "2026-11-15T09:30:00", "\0"):
+        assert (await ann.get("/api/dead-letters", params={"since": since})).status_code == 422, since
+    for since in ("2026-11-15T09:30:00Z", "0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-10:00"):
+        assert (await ann.get("/api/dead-letters", params={"since": since})).status_code == 200, since
+
+
+async def test_an_unknown_field_with_a_broken_name_is_refused_and_not_a_fault(service: Service) -> None:
+    ann = await service.client("ann")
+    answer = await ann.post(
+        "/api/dead-letters/replay", content=b'{"\\ud800": 1}', headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 422
+    assert json.loads(answer.content)["fields"]

@@ -55,9 +55,14 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """What the task looked for does not exist. An ending, not an error."""
+    """What the task looked for does not exist. An ending, not an error.
+
+    With ``again_after`` the task looks again after that long, which burns an attempt; when there are no more
+    (`PENSTOCK_MAX_ATTEMPTS_NOT_FOUND`), it ends NOT_FOUND. A handler sees from ``ctx.attempt`` which way to look now.
+    """
 
     reason: str = ""
+    again_after: float | timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)

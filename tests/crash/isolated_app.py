@@ -101,6 +101,7 @@ def ends(how: str) -> Any:
     return {
         "done": Done({"a": 1}),
         "not found": NotFound("no such page"),
+        "not found yet": NotFound("no such page", again_after=timedelta(seconds=30)),
         "skip": Skip("nothing \0 new"),
         "snooze": Snooze(timedelta(seconds=90), "later"),
         "cancel": Cancel("not wanted"),

@@ -148,6 +148,7 @@ async def test_every_ending_comes_back_as_itself(children):
     assert await call(children, "ends", how="done") == {"a": 1}
     assert await call(children, "ends", how="none") is None
     assert await call(children, "ends", how="not found") == NotFound("no such page")
+    assert await call(children, "ends", how="not found yet") == NotFound("no such page", 30.0)
     assert await call(children, "ends", how="skip") == Skip("nothing \\0 new")
     assert await call(children, "ends", how="snooze") == Snooze(90.0, "later")
     settlement, error = await settled(children, "ends", how="cancel")

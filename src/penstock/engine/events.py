@@ -20,6 +20,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "tasks.rescued": ("warning", "tasks were taken back from a dead worker"),
     "tasks.cancelled": ("info", "tasks were cancelled"),
     "tasks.reprocessed": ("info", "finished tasks start again"),
+    "claims.adapted": ("warning", "claims shrink or grow again because of pressure or errors, with the reason"),
     "worker.started": ("info", "a runner is ready"),
     "worker.unborn": ("error", "a runner could not be started; it is tried again"),
     "worker.stopped": ("info", "a runner has stopped"),

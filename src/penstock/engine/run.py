@@ -65,6 +65,9 @@ class LiveStage:
     pool: int
     timeout_seconds: float
     max_result_bytes: int
+    max_attempts_not_found: int = 3
+    # Above 1 while most runs of the stage fail: whatever they need gets time to recover.
+    retry_spacing: float = 1.0
     # Told what a handler was throttled with, before anybody else calls: slows the shared limiter for all workers.
     throttled: Callable[[ThrottledError], Awaitable[None]] | None = None
 
@@ -121,7 +124,7 @@ def decide_value(claimed: Claimed, stage: LiveStage, value: Any) -> Settlement:
             case Done():
                 value = value.value
             case NotFound():
-                return _finish(claimed, State.NOT_FOUND, reason=value.reason)
+                return _not_found(claimed, stage, value)
             case Skip():
                 return _finish(claimed, State.SKIPPED, reason=value.reason)
             case Cancel():
@@ -129,8 +132,7 @@ def decide_value(claimed: Claimed, stage: LiveStage, value: Any) -> Settlement:
             case Snooze():
                 delay = seconds(value.delay)
                 if not 0 <= delay <= LONGEST_SECONDS:
-                    problem = f"the handler asked for Snooze({value.delay!r}); 0 seconds to 10 years are possible"
-                    return decide_error(claimed, stage, PermanentError(problem))
+                    return _bad_delay(claimed, stage, f"Snooze({value.delay!r})")
                 return Release(
                     task_id=claimed.task_id,
                     lease=claimed.lease,
@@ -153,6 +155,31 @@ def decide_value(claimed: Claimed, stage: LiveStage, value: Any) -> Settlement:
             version=stage.definition.version,
         )
     return Finish(claimed.task_id, claimed.lease, claimed.stage, State.DONE, result, None)
+
+
+def _not_found(claimed: Claimed, stage: LiveStage, value: NotFound) -> Settlement:
+    """Another look while there are tries, else the end. Tries of the task in all are the limit of both kinds."""
+    if value.again_after is None:
+        return _finish(claimed, State.NOT_FOUND, reason=value.reason)
+    delay = seconds(value.again_after)
+    if not 0 <= delay <= LONGEST_SECONDS:
+        return _bad_delay(claimed, stage, f"NotFound(again_after={value.again_after!r})")
+    if claimed.attempt + 1 >= min(stage.max_attempts_not_found, claimed.max_attempts):
+        return _finish(claimed, State.NOT_FOUND, reason=value.reason)
+    return Release(
+        task_id=claimed.task_id,
+        lease=claimed.lease,
+        stage=claimed.stage,
+        cause="not_found",
+        delay_seconds=delay,
+        burned=True,
+        error=_reason(value.reason),
+    )
+
+
+def _bad_delay(claimed: Claimed, stage: LiveStage, asked: str) -> Settlement:
+    problem = f"the handler asked for {asked}; 0 seconds to 10 years are possible"
+    return decide_error(claimed, stage, PermanentError(problem))
 
 
 def decide_error(claimed: Claimed, stage: LiveStage, error: BaseException) -> Settlement:
@@ -181,6 +208,8 @@ def decide_error(claimed: Claimed, stage: LiveStage, error: BaseException) -> Se
     if verdict.kind is ErrorClass.PERMANENT or attempt >= claimed.max_attempts:
         return Finish(claimed.task_id, claimed.lease, claimed.stage, State.ERROR, None, described)
     delay = policy.delay_seconds(attempt, verdict.kind)
+    if stage.retry_spacing > 1:
+        delay = max(delay, min(delay * stage.retry_spacing, policy.cap_seconds))
     return Release(
         task_id=claimed.task_id,
         lease=claimed.lease,

@@ -175,6 +175,12 @@ def not_yet(row: Position) -> Why | None:
         reason = Reason.RETRY
         tried = f"try {row['attempt'] + 1} of {row['max_attempts']} in {wait}"
         sentence = f"It waits for {tried}" + (f", after {cause}." if cause else ".")
+    elif row["cause"] == "not_found":
+        reason = Reason.RETRY
+        # Not "of how many": looking again has a limit of its own, which belongs to the workers.
+        sentence = f"It found nothing and looks again, as try {row['attempt'] + 1}, in {wait}" + (
+            f" ({cause})." if cause else "."
+        )
     elif row["cause"] == "throttled":
         reason = Reason.THROTTLED
         sentence = f"The other side asked to slow down; it is tried again in {wait} and no try is burned" + (

@@ -29,6 +29,9 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
     "penstock_processors": (("stage", "state"), "processors of this supervisor: idle, busy, error"),
     "penstock_inbox": (("stage",), "tasks claimed by this supervisor that wait for a processor"),
     "penstock_seconds_since_poll": (("worker",), "time since a runner last asked the database for work"),
+    "penstock_claim_size": (("worker", "stage"), "tasks of the stage that a runner wants to hold"),
+    "penstock_claim_factor": (("worker", "stage", "cause"), "below 1 while pressure or errors shrink the claims"),
+    "penstock_retry_spacing": (("worker", "stage"), "above 1 while most runs fail and retries wait longer"),
     "penstock_runners": ((), "runner processes of this supervisor"),
     "penstock_runners_ready": ((), "of these, those that serve their stages"),
     "penstock_database_up": ((), "1 if the database answered this request"),
@@ -117,6 +120,7 @@ class Exposition(Collector):
             "penstock_processors": list(processors.items()),
             "penstock_inbox": list(inboxes.items()),
             "penstock_seconds_since_poll": polls,
+            **_of_controllers(runners),
             "penstock_runners": [((), len(runners))],
             "penstock_runners_ready": [((), sum(1 for runner in runners if runner.ready))],
         }
@@ -150,6 +154,24 @@ class Exposition(Collector):
                     total = self._totals.get((f"{name}_sum", labels), 0.0)
                     family.add_metric([dict(labels)["stage"]], count_value=int(count), sum_value=total)
             yield family
+
+
+def _of_controllers(runners: Sequence[RunnerView]) -> dict[str, list[Sample]]:
+    """What the controllers of each runner decided; their reasons are in its status."""
+    sizes: list[Sample] = []
+    factors: list[Sample] = []
+    spacings: list[Sample] = []
+    for runner in runners:
+        for stage, seen in runner.status.get("stages", {}).items():
+            who = (str(runner.worker), stage)
+            if (claim := seen.get("claim")) is not None:
+                sizes.append((who, claim["size"]))
+            for cause in ("pressure", "errors"):
+                if (factor := seen.get(f"{cause}_factor")) is not None:
+                    factors.append(((*who, cause), factor))
+            if (spacing := seen.get("retry_spacing")) is not None:
+                spacings.append((who, spacing))
+    return {"penstock_claim_size": sizes, "penstock_claim_factor": factors, "penstock_retry_spacing": spacings}
 
 
 def stage_label(pipeline: str, name: str) -> str:

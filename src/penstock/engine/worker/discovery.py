@@ -16,6 +16,7 @@ from penstock.engine.control.polling import pause_seconds
 from penstock.engine.events import Events
 from penstock.engine.link_watch import LinkWatch
 from penstock.engine.run import LiveStage
+from penstock.engine.worker.adaptation import Adaptation
 from penstock.engine.worker.inbox import Inbox, Refusal
 from penstock.engine.worker.orphans import Orphans
 from penstock.engine.worker.pool import Pool
@@ -63,6 +64,7 @@ class Discovery:
         self.polled_at = time.monotonic()
         # How far the local clock is behind the database's; waits are measured in the database's time.
         self.clock_behind_seconds = 0.0
+        self.adaptation = Adaptation(settings=settings, stages=stages, measured=pace, events=events)
         self.decisions: dict[int, Decision[int]] = {}
         # An inbox that falls to this level is worth a claim, while its processors still have something to do.
         self.low_water = dict.fromkeys(stages, settings.claim_min)
@@ -105,6 +107,7 @@ class Discovery:
         if not self._safe():
             return 0
         await self._orphans.run_once()
+        self.adaptation.run_once()
         hinted = self._hinted or self._claimer.look_due_seconds() is not None
         room = {stage: self._room(stage, hinted) for stage in self._stages}
         if not any(room.values()):
@@ -164,7 +167,7 @@ class Discovery:
         )
 
     def _target(self, stage: int) -> int:
-        decision = claim_size(
+        wanted = claim_size(
             ewma_ms=self._pace[stage].ewma_ms,
             processors=self._stages[stage].pool,
             slice_ms=self._settings.worker_target_slice_ms,
@@ -173,6 +176,7 @@ class Discovery:
             # Some places are left for what a hint announces: it must not wait for the tasks of others.
             most=min(2 * self._settings.claim_max, max(1, self._settings.inbox_size - _HINT_ROOM)),
         )
+        decision = self.adaptation.shrink(stage, wanted)
         self.decisions[stage] = decision
         self.low_water[stage] = decision.value // 2
         return decision.value
@@ -209,11 +213,12 @@ class Discovery:
 class Pace:
     """How fast the tasks of a stage are, as this runner measures it."""
 
-    __slots__ = ("ewma_ms", "run_seconds", "runs", "wait_seconds", "waits")
+    __slots__ = ("errors", "ewma_ms", "run_seconds", "runs", "wait_seconds", "waits")
 
     def __init__(self) -> None:
         self.ewma_ms: float | None = None
         self.runs = 0
+        self.errors = 0
         self.run_seconds = 0.0
         self.waits = 0
         self.wait_seconds = 0.0

@@ -111,7 +111,8 @@ class Facilities:
             settlement = decide_value(claimed, stage, transaction.result)
             if isinstance(settlement, Release):
                 raise PermanentError(
-                    "the result of ctx.transaction() was a Snooze, which ends nothing; return the Snooze instead"
+                    "the result of ctx.transaction() was a Snooze, or a NotFound that looks again, which ends nothing;"
+                    " return the Snooze or the NotFound instead"
                 )
             await self._settle(connection, context, settlement)
             self._failpoints.hit("during_transaction")

@@ -106,9 +106,10 @@ def error_of(message: Message) -> Relayed:
 def _ending(value: NotFound | Skip | Snooze | Cancel) -> Message:
     reason = clean_text(str(value.reason), _MAX_REASON_CHARACTERS)
     message: Message = {"kind": "ending", "name": type(value).__name__, "reason": reason}
-    if isinstance(value, Snooze):
+    delay = value.delay if isinstance(value, Snooze) else value.again_after if isinstance(value, NotFound) else None
+    if delay is not None:
         # Through ``encode``, which refuses a delay that is no number; JSON would make it null.
-        message["delay_seconds"] = orjson.Fragment(encode(seconds(value.delay), what="delay", limit_bytes=64).encode())
+        message["delay_seconds"] = orjson.Fragment(encode(seconds(delay), what="delay", limit_bytes=64).encode())
     return message
 
 
@@ -116,7 +117,7 @@ def _ending_of(message: Message) -> Ending:
     reason = message["reason"]
     match message["name"]:
         case "NotFound":
-            return NotFound(reason)
+            return NotFound(reason, message.get("delay_seconds"))
         case "Skip":
             return Skip(reason)
         case "Cancel":

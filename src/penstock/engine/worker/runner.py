@@ -26,6 +26,8 @@ from penstock.storage import changes
 from penstock.storage.database import Link
 
 _DEADLINE_TICK_SECONDS = 0.1
+# Ends and ways back that somebody asked for: nothing failed.
+_PLANNED = frozenset({"NOT_FOUND", "SKIPPED", "CANCELLED", "snooze", "not_found"})
 
 
 class Runner:
@@ -240,16 +242,23 @@ class Runner:
             self._discovery.room_freed()
 
     def _note(self, claimed: Claimed, settlement: Settlement) -> None:
-        if isinstance(settlement, Finish | Release) and settlement.error is not None:
-            self._events.emit(
-                "tasks.failed",
-                task=claimed.task_id,
-                stage=self.stages[claimed.stage].label,
-                attempt=claimed.attempt + 1,
-                max_attempts=claimed.max_attempts,
-                then=settlement.status.name if isinstance(settlement, Finish) else settlement.cause,
-                error=settlement.error,
-            )
+        """A run that failed. The reason that a handler gives for an ending it planned is no error."""
+        if not isinstance(settlement, Finish | Release) or settlement.error is None:
+            return
+        then = settlement.status.name if isinstance(settlement, Finish) else settlement.cause
+        if then in _PLANNED:
+            return
+        if isinstance(settlement, Finish) or settlement.burned:
+            self._pace[claimed.stage].errors += 1
+        self._events.emit(
+            "tasks.failed",
+            task=claimed.task_id,
+            stage=self.stages[claimed.stage].label,
+            attempt=claimed.attempt + 1,
+            max_attempts=claimed.max_attempts,
+            then=then,
+            error=settlement.error,
+        )
 
     def _let_go(self, task_ids: Sequence[int]) -> None:
         self._held.let_go(task_ids)
@@ -311,6 +320,7 @@ class Runner:
                     "ewma_ms": self._pace[stage_id].ewma_ms,
                     "runs": self._pace[stage_id].runs,
                     "claim": _shown(self._discovery.decisions.get(stage_id)),
+                    **self._discovery.adaptation.shown(stage_id),
                 }
                 for stage_id, stage in self.stages.items()
             },

@@ -38,6 +38,7 @@ def live_stages(app: Penstock, settings: Settings, only: Collection[str] = ()) -
                     pool=definition.pool or settings.pool_size,
                     timeout_seconds=definition.timeout_seconds or settings.timeout_seconds,
                     max_result_bytes=settings.max_result_bytes,
+                    max_attempts_not_found=settings.max_attempts_not_found,
                 )
             )
     if missing := set(only) - known:

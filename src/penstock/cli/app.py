@@ -14,7 +14,8 @@ from penstock.cli.command import accept_global_options
 
 # Name → what it does, in the order of the help. The module is the name with "_" for "-".
 COMMANDS: dict[str, str] = {
-    "up": "Start everything on this machine: database, workers, HTTP endpoint.",
+    "up": "Start everything on this machine: database, workers, HTTP service.",
+    "serve": "Run the HTTP service in the foreground, without workers.",
     "worker": "Run a worker in the foreground.",
     "demo": "Enqueue a little work and watch it being done.",
     "status": "What is waiting, running and failing, at a glance.",
@@ -27,6 +28,8 @@ COMMANDS: dict[str, str] = {
     "dead-letters": "Look at, edit and replay tasks that ran out of attempts.",
     "schedules": "List, pause and fire schedules.",
     "limits": "Fleet-wide budgets per key.",
+    "users": "Who may use the service: create, list, let in, disable, change roles.",
+    "tokens": "Create, list and revoke tokens for programs.",
     "migrate": "Bring the database schema up to date.",
     "bench": "Measure Penstock on this machine.",
     "config": "Show every setting, its value and where it came from.",

@@ -39,7 +39,7 @@ _MEANINGS: tuple[tuple[type[BaseException], int, str | None], ...] = (
     (errors.EmbeddedServerError, NO_CONNECTION, "penstock doctor"),
     (errors.DatabaseError, REFUSED, "penstock doctor"),
 )
-_LISTED = frozenset({"stage", "lane", "schedule", "limit"})
+_LISTED = frozenset({"stage", "lane", "schedule", "limit", "user", "token"})
 _NEXT_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 
 

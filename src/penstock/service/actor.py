@@ -1,32 +1,24 @@
 """Who asks: from a bearer token or the session cookie, and what they may see."""
 
-import hashlib
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated, Any
 
 from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
-from penstock.service.ground import Ground, ground_of
+from penstock.engine.acting import By, Role
+from penstock.engine.credentials import SESSION_IDLE_SECONDS, SESSION_LONGEST_SECONDS, hashed
+from penstock.service.ground import ground_of
+from penstock.service.origin import from_elsewhere
 from penstock.service.problems import Problem
-from penstock.storage import audit, tokens
+from penstock.storage import audit, sessions, tokens
+
+__all__ = ["COOKIE", "Actor", "Admin", "By", "Operator", "Role", "Viewer", "current", "hashed"]
 
 COOKIE = "penstock_session"
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _bearer = HTTPBearer(auto_error=False, description="A token of `penstock tokens create`.")
 _cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="Set by the login page.")
-
-
-class Role(StrEnum):
-    """What a user may do. Each role holds what the one before it may."""
-
-    viewer = "viewer"
-    operator = "operator"
-    admin = "admin"
-
-    @property
-    def rank(self) -> int:
-        return list(Role).index(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,25 +32,16 @@ class Actor:
     def is_admin(self) -> bool:
         return self.role is Role.admin
 
+    @property
+    def by(self) -> By:
+        """The same for functions of the engine that write the audit log themselves."""
+        return By(actor=self.name, ip=self.ip, request_id=self.request_id)
+
     def entry(
         self, action: str, *, kind: str | None = None, object: object = None, owner: str | None = None, **details: Any
     ) -> audit.Entry:
         """What the audit log keeps about an act of this actor."""
-        return audit.Entry(
-            actor=self.name,
-            action=action,
-            ip=self.ip,
-            kind=kind,
-            object=None if object is None else str(object),
-            owner=owner,
-            request_id=self.request_id,
-            details=details,
-        )
-
-
-def hashed(secret: str) -> bytes:
-    """As tokens, sessions and login links are kept."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+        return self.by.entry(action, kind=kind, object=object, owner=owner, **details)
 
 
 async def current(
@@ -66,8 +49,8 @@ async def current(
     bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
     cookie: Annotated[str | None, Security(_cookie)],
 ) -> Actor:
-    ground = ground_of(request)
-    found = await _holder(ground, bearer, cookie)
+    """With both, the token counts, also when it is wrong: whoever sends one means it."""
+    found = await (_holder_of_token(request, bearer.credentials) if bearer else _holder_of_session(request, cookie))
     if found is None:
         raise Problem(
             401,
@@ -79,13 +62,29 @@ async def current(
     return Actor(name=name, role=Role(role), ip=ip, request_id=request.state.request_id)
 
 
-async def _holder(
-    ground: Ground, bearer: HTTPAuthorizationCredentials | None, cookie: str | None
-) -> tuple[str, str] | None:
-    async with ground.app.connection() as connection:
-        if bearer is not None:
-            return await tokens.holder(connection, hashed(bearer.credentials))
-    return None
+async def _holder_of_token(request: Request, token: str) -> tuple[str, str] | None:
+    async with ground_of(request).app.connection() as connection:
+        return await tokens.holder(connection, hashed(token))
+
+
+async def _holder_of_session(request: Request, cookie: str | None) -> tuple[str, str] | None:
+    """A browser sends the cookie by itself, so a change has to come from a page of ours."""
+    if not cookie:
+        return None
+    async with ground_of(request).app.connection() as connection:
+        found = await sessions.holder(
+            connection,
+            hashed(cookie),
+            idle_seconds=SESSION_IDLE_SECONDS,
+            longest_seconds=SESSION_LONGEST_SECONDS,
+        )
+    if found is not None and request.method not in _SAFE_METHODS and from_elsewhere(request, unknown=True):
+        raise Problem(
+            403,
+            "A request with the session cookie has to come from this site: its `Origin` must be the `Host` it asks. "
+            "Scripts use a token instead: `Authorization: Bearer …`.",
+        )
+    return found
 
 
 class _AtLeast:

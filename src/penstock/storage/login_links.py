@@ -26,4 +26,4 @@ async def use_up(connection: Connection, user_id: int) -> None:
 async def forget(connection: Connection, kept_seconds: float, batch: int) -> int:
     """Returns how many are gone."""
     status: str = await connection.execute(_sql.forget, kept_seconds, batch)
-    return int(status.split()[-1])
+    return int(status.rsplit(maxsplit=1)[-1])

@@ -4,11 +4,12 @@ hold a lock for long."""
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.storage import counts, jobs, lanes, outcomes, workers
+from penstock.storage import counts, jobs, lanes, login_links, outcomes, sessions, workers
 
 _BATCH = 1000
 _BATCHES_PER_RUN = 300
 _WORKER_ROWS_KEPT_SECONDS = 86_400.0
+_ENDED_LOGINS_KEPT_SECONDS = 30 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,8 @@ class Retention:
             "lanes": await lanes.expire(connection, self.keep_seconds, _BATCH),
             "statistics": await counts.expire_statistics(connection, self.keep_seconds),
             "workers": await workers.forget(connection, _WORKER_ROWS_KEPT_SECONDS),
+            "sessions": await sessions.forget(connection, _ENDED_LOGINS_KEPT_SECONDS, _BATCH),
+            "login_links": await login_links.forget(connection, _ENDED_LOGINS_KEPT_SECONDS, _BATCH),
         }
 
     async def _expire_tasks(self, connection: Any) -> int:

@@ -1,0 +1,104 @@
+"""`penstock users`: who may use the service."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.cli.command import command
+from penstock.cli.output import Column, shown
+from penstock.cli.pages import LimitOption, show_page
+from penstock.cli.session import Session
+from penstock.engine.acting import By, Role
+
+if TYPE_CHECKING:
+    from penstock.config import Settings
+
+Name = Annotated[str, typer.Argument(metavar="NAME")]
+RoleOption = Annotated[Role, typer.Option("--role", help="viewer reads, operator also works, admin also administers.")]
+RoleArgument = Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, operator or admin.")]
+AfterOption = Annotated[str, typer.Option("--after", metavar="NAME", help="Where the page before ended, as it said.")]
+AddressOption = Annotated[
+    str | None, typer.Option("--address", metavar="URL", help="Of the service, as that person's browser reaches it.")
+]
+
+EMPTY = "No users yet. `penstock users create NAME` makes one; `penstock up` makes the first admin by itself."
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+
+
+def register(app: typer.Typer) -> None:
+    @command(app)
+    async def create(session: Session, name: Name, role: RoleOption = Role.operator) -> None:
+        """Make a user. A name is for ever: work belongs to it."""
+        from penstock.engine import accounts
+
+        made = await accounts.create_user(await session.app(), name, role, by=By.command_line())
+        session.out.show(asdict(made), f"User {name} is {role}. `penstock users login {name}` prints a login link.")
+
+    @command(app, "list")
+    async def listing(session: Session, limit: LimitOption = 200, after: AfterOption = "") -> None:
+        """Everybody, by name."""
+        from penstock.engine import accounts
+
+        found = await accounts.list_users(await session.app(), after=after, limit=limit + 1)
+        following = found[limit - 1].name if len(found) > limit else None
+        show_page(session, [asdict(one) for one in found[:limit]], following, COLUMNS, empty=EMPTY)
+
+    @command(app)
+    async def disable(session: Session, name: Name) -> None:
+        """Out at once: sessions end and tokens are refused. Their work goes on."""
+        from penstock.engine import accounts
+
+        user = await accounts.change_user(await session.app(), name, disabled=True, by=By.command_line())
+        session.out.show(asdict(user), f"User {name} is disabled. `penstock users enable {name}` undoes it.")
+
+    @command(app)
+    async def enable(session: Session, name: Name) -> None:
+        """Let a disabled user in again. Tokens count again, old sessions do not."""
+        from penstock.engine import accounts
+
+        user = await accounts.change_user(await session.app(), name, disabled=False, by=By.command_line())
+        session.out.show(asdict(user), f"User {name} is enabled.")
+
+    @command(app)
+    async def role(session: Session, name: Name, role: RoleArgument) -> None:
+        """Change what a user may do, from their next request on."""
+        from penstock.engine import accounts
+
+        user = await accounts.change_user(await session.app(), name, role=role, by=By.command_line())
+        session.out.show(asdict(user), f"User {name} is {role} now.")
+
+    @command(app)
+    async def login(session: Session, name: Name, address: AddressOption = None) -> None:
+        """Print a link that logs a user in: once, within 15 minutes."""
+        from penstock.engine import accounts
+        from penstock.engine.credentials import LINK_SECONDS
+
+        where = (address or address_of(session.settings)).rstrip("/")
+        code = await accounts.login_code(await session.app(), name, by=By.command_line())
+        url = where + accounts.login_path(code)
+        session.out.show({"user": name, "url": url, "code": code, "lasts_seconds": int(LINK_SECONDS)}, url)
+        if not session.out.json:
+            session.out.say("The link works once, within 15 minutes. Whoever has it is let in, so pass it on safely.")
+
+
+def address_of(settings: "Settings") -> str:
+    """Where a browser on this machine finds the service."""
+    from penstock.errors import UsageError
+
+    if settings.port == 0:
+        raise UsageError("The service takes any free port (PENSTOCK_PORT=0). Name its address with --address URL.")
+    host = _ANYWHERE.get(settings.host, settings.host)
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+
+
+COLUMNS = (
+    Column(key="name", title="user"),
+    Column(key="role", title="role"),
+    Column(key="created_at", title="since"),
+    Column(
+        key="disabled_at",
+        title="state",
+        show=lambda value: "enabled" if value is None else f"disabled since {shown(value)}",
+    ),
+)

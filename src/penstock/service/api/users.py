@@ -1,0 +1,94 @@
+"""`/api/users`: who may use the service, for admins."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+from pydantic import Field
+
+from penstock.engine import accounts
+from penstock.engine.credentials import LINK_SECONDS
+from penstock.service.actor import Admin, Role
+from penstock.service.ground import ground_of
+from penstock.service.parameters import After, Flag, PageSize
+from penstock.service.problems import documented
+from penstock.service.wire import Wire
+from penstock.storage.users import User
+
+router = APIRouter(prefix="/api/users", tags=["users"], responses=documented())
+
+UserName = Annotated[str, Path(alias="userName", pattern=accounts.NAME_PATTERN)]
+
+
+class UserRequest(Wire):
+    name: str = Field(
+        pattern=accounts.NAME_PATTERN, description="Never changed, never given to somebody else: work belongs to it."
+    )
+    role: Role = Role.operator
+
+
+class UserChange(Wire):
+    """What is left out stays."""
+
+    role: Role | None = None
+    disabled: Flag | None = Field(None, description="True ends every session and refuses every token at once.")
+
+
+class UserView(Wire):
+    name: str
+    role: Role
+    created_at: datetime
+    disabled_at: datetime | None
+
+
+class UserPage(Wire):
+    items: list[UserView]
+    next_cursor: str | None
+
+
+class LoginLink(Wire):
+    path: str = Field(description="Behind the address of this service. Works once; shown now and never again.")
+    lasts_seconds: int
+
+
+@router.get("", operation_id="listUsers")
+async def list_users(
+    request: Request,
+    actor: Admin,
+    page_size: PageSize = 50,
+    after: After = None,
+) -> UserPage:
+    """Everybody, by name, disabled users too."""
+    ground = ground_of(request)
+    query = ("users",)
+    place = "" if after is None else str(ground.cursors.take(actor.name, query, after)[0])
+    found = await accounts.list_users(ground.app, after=place, limit=page_size + 1)
+    shown = found[:page_size]
+    following = ground.cursors.give(actor.name, query, [shown[-1].name]) if len(found) > page_size else None
+    return UserPage(items=[_view(one) for one in shown], next_cursor=following)
+
+
+@router.post("", operation_id="createUser", status_code=201)
+async def create_user(request: Request, actor: Admin, wanted: UserRequest) -> UserView:
+    """They get in by a login link."""
+    return _view(await accounts.create_user(ground_of(request).app, wanted.name, wanted.role, by=actor.by))
+
+
+@router.patch("/{userName}", operation_id="changeUser")
+async def change_user(request: Request, actor: Admin, user_name: UserName, wanted: UserChange) -> UserView:
+    """Another role, or disabled, or enabled again. Takes effect with the user's next request."""
+    changed = await accounts.change_user(
+        ground_of(request).app, user_name, role=wanted.role, disabled=wanted.disabled, by=actor.by
+    )
+    return _view(changed)
+
+
+@router.post("/{userName}/login-link", operation_id="createLoginLink", status_code=201)
+async def create_login_link(request: Request, actor: Admin, user_name: UserName) -> LoginLink:
+    """A link that logs this user in once, to hand over. Audited."""
+    code = await accounts.login_code(ground_of(request).app, user_name, by=actor.by)
+    return LoginLink(path=accounts.login_path(code), lasts_seconds=int(LINK_SECONDS))
+
+
+def _view(user: User) -> UserView:
+    return UserView(name=user.name, role=Role(user.role), created_at=user.created_at, disabled_at=user.disabled_at)

@@ -30,8 +30,9 @@ class Queries:
 
 
 @cache
-def load(table: str) -> Queries:
-    text = files("penstock.storage").joinpath("sql", f"{table}.sql").read_text("utf-8")
+def load(table: str, package: str = "penstock.storage") -> Queries:
+    """``package``: whose ``sql`` folder it is; the applications have their own."""
+    text = files(package).joinpath("sql", f"{table}.sql").read_text("utf-8")
     parts = _NAME.split(text)
     texts = {name: cast(LiteralString, body.strip()) for name, body in zip(parts[1::2], parts[2::2], strict=True)}
     return Queries(table, texts)

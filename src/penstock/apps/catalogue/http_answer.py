@@ -1,0 +1,39 @@
+"""From somebody's JSON to a hit: only plain values, only of a sane length."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from penstock.apps.catalogue.folding import tidy
+from penstock.apps.catalogue.json_paths import Step, value_at
+from penstock.apps.catalogue.provider import Hit, Query
+from penstock.apps.catalogue.understood import price_of
+
+_LONGEST = 2000
+
+
+def hit_of(data: Any, paths: Mapping[str, tuple[Step, ...]], query: Query) -> Hit | None:
+    """An answer with neither title nor price is a miss. ``score`` None of ours: the provider decided, so it is 1."""
+    fields = {name: _plain(name, value_at(data, steps)) for name, steps in paths.items()}
+    if fields.get("title") is None and fields.get("price") is None:
+        return None
+    return Hit(match=query.kind, score=1.0, fields=fields)
+
+
+def _plain(name: str, value: Any) -> str | float | None:
+    if name == "price":
+        return _price(value)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    text = tidy(str(value).replace("\0", ""))[:_LONGEST]
+    if name == "url" and urlsplit(text).scheme not in ("http", "https"):
+        return None  # it will be shown as a link
+    return text or None
+
+
+def _price(value: Any) -> float | None:
+    """Numbers as they are; texts in the forms people write."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    price = price_of(value) if isinstance(value, str) else value
+    return float(price) if price is not None and 0 <= price < 1e11 else None

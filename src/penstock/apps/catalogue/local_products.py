@@ -1,0 +1,79 @@
+"""The built-in provider: the table of products in this very database. Free, offline, and first in line."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from penstock import Context
+from penstock.apps.catalogue import products
+from penstock.apps.catalogue.folding import numbers
+from penstock.apps.catalogue.products import Product
+from penstock.apps.catalogue.provider import Hit, Query
+
+# A part of a title that is spelled less alike than this is another word.
+_LEAST_WORD_SIMILARITY = 0.6
+
+
+class LocalProducts:
+    """``connect``: ``Penstock.connection``. ``threshold``: how alike titles have to be, from 0 to 1."""
+
+    name = "local"
+    cost = 0.0
+
+    def __init__(self, connect: Callable[[], AbstractAsyncContextManager[Any]], *, threshold: float) -> None:
+        self._connect = connect
+        self._threshold = threshold
+
+    def serves(self, query: Query) -> bool:
+        return True
+
+    async def look_up(self, query: Query, ctx: Context) -> Hit | None:
+        async with self._connect() as connection:
+            found = await find(connection, query, self._threshold)
+        return None if found is None else _hit(query, found)
+
+
+async def find(connection: Any, query: Query, threshold: float) -> Product | None:
+    """The best product for one question."""
+    match query.kind:
+        case "gtin":
+            return await products.by_gtin(connection, query.gtin or "")
+        case "sku":
+            return await products.by_sku(connection, query.sku or "", query.brand)
+        case "brand+title":
+            title, brand = query.title or "", query.brand or ""
+            return _fitting(title, await products.by_brand_and_title(connection, brand, title, threshold))
+        case "title":
+            if query.loose:
+                return await _guess(connection, query.title or "", threshold)
+            return _fitting(query.title or "", await products.by_title(connection, query.title or "", threshold))
+
+
+async def _guess(connection: Any, title: str, threshold: float) -> Product | None:
+    found = await products.by_words(connection, title)
+    if not found:
+        found = await products.by_trigrams(connection, title, max(threshold, _LEAST_WORD_SIMILARITY))
+    return found[0] if found else None
+
+
+def _fitting(title: str, found: Sequence[Product]) -> Product | None:
+    """The most alike whose numbers do not contradict: a drill of 500 W is not the one of 600 W, however alike the
+    rest is. A title that leaves numbers out contradicts nothing."""
+    asked = numbers(title)
+    for product in found:
+        known = numbers(product.search_title)
+        if asked <= known or known <= asked:
+            return product
+    return None
+
+
+def _hit(query: Query, found: Product) -> Hit:
+    fields = {
+        "title": found.title,
+        "brand": found.brand,
+        "price": None if found.price is None else float(found.price),
+        "currency": found.currency,
+        "retailer": found.retailer,
+        "url": found.url,
+    }
+    return Hit(match=query.kind, score=round(found.score, 3), fields=fields)

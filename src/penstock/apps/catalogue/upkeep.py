@@ -1,0 +1,30 @@
+"""Removes old search events, once a day."""
+
+from penstock import Penstock
+from penstock.apps.catalogue import search_events
+
+_DAY_SECONDS = 86_400.0
+_BATCH = 10_000
+
+
+def install_upkeep(app: Penstock) -> None:
+    """They are kept as long as the tasks they belong to."""
+
+    @app.task(name="catalogue.forget")
+    async def forget() -> int:
+        return await forget_old(app)
+
+    app.schedule("43 3 * * *", forget, name="catalogue.forget", options={"unique_key": "catalogue.forget"})
+
+
+async def forget_old(app: Penstock) -> int:
+    """How many were removed, a batch per transaction."""
+    removed = 0
+    while True:
+        async with app.connection() as connection:
+            gone = await search_events.forget(
+                connection, older_than_seconds=app.settings.retention_days * _DAY_SECONDS, most=_BATCH
+            )
+        removed += gone
+        if gone < _BATCH:
+            return removed

@@ -37,6 +37,17 @@ def shape_of(
     rows = sample(text, chosen, quote, whole)
     if not rows:
         raise FileRefused("the file holds no rows.", "Upload a file with a header and at least one row.")
+    has_header, columns = columns_of(rows, whole=whole, header=header, most_columns=most_columns)
+    return CsvShape(encoding=encoding, delimiter=chosen, quote=quote, has_header=has_header, columns=columns)
+
+
+def columns_of(
+    rows: Sequence[Sequence[str]], *, whole: bool, header: bool | None, most_columns: int
+) -> tuple[bool, tuple[str, ...]]:
+    """Whether the first row is a header, and what the columns are called: the same for every kind of table.
+
+    ``whole``: no rows follow these.
+    """
     width = max(len(row) for row in rows)
     if width > most_columns:
         raise FileRefused(f"the file has {width:,} columns; at most {most_columns:,} are taken.", "Split it.")
@@ -45,7 +56,7 @@ def shape_of(
         raise FileRefused("the file holds a header and no rows.", "Upload a file with at least one row.")
     columns = tuple(_trimmed(rows[0])) if has_header else tuple(f"Column {n}" for n in range(1, width + 1))
     _check(columns)
-    return CsvShape(encoding=encoding, delimiter=chosen, quote=quote, has_header=has_header, columns=columns)
+    return has_header, columns
 
 
 def sample(text: str, delimiter: str, quote: str, whole: bool) -> list[list[str]]:

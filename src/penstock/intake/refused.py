@@ -8,6 +8,7 @@ class FileRefused(UsageError):
 
     def __init__(self, problem: str, next_step: str, *, row: int | None = None, column: str | None = None) -> None:
         self.problem = problem
+        self.next_step = next_step
         self.row = row
         self.column = column
         where = "" if row is None else f"Row {row:,}: "

@@ -1,0 +1,128 @@
+"""What an image tells: its size, its metadata, its look and the codes printed on it.
+
+Decoders of images are a favourite door for attackers and for accidents, so they run in capped children, which are kept
+for many images because starting one takes longer than looking at a photo.
+"""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
+
+from penstock.errors import TransientError
+from penstock.intake.capped import CappedChild, Caps
+from penstock.intake.refused import FileRefused
+
+# 50 megapixels with transparency are 200 MB decoded; a WEBP of that size takes four times as much on the way.
+CAPS = Caps(memory_mb=1024, cpu_seconds=10, answer_seconds=10.0)
+MOST_PIXELS = 50_000_000
+MOST_BYTES = 50 * 1024 * 1024
+_PARSER = "penstock.intake.image_facts"
+# A fresh child now and then: what a decoder leaks does not add up.
+_IMAGES_PER_CHILD = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """``format`` as scanners call it: EAN-13, QR Code, …"""
+
+    format: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageFacts:
+    """``width`` and ``height`` as the image is meant to be seen; ``perceptual_hash`` is a difference hash (dHash) of 64
+    bits in hex: images whose hashes differ in few bits look alike; ``thumbnail`` is a JPEG without metadata."""
+
+    format: str
+    width: int
+    height: int
+    mode: str
+    exif: dict[str, str]
+    perceptual_hash: str
+    thumbnail: bytes
+    codes: list[Code]
+
+
+class ImageReader:
+    """Looks at ``children`` images at a time; more wait. Raises :class:`FileRefused` for what it cannot read."""
+
+    def __init__(self, *, children: int = 2, caps: Caps = CAPS, most_pixels: int = MOST_PIXELS) -> None:
+        self._caps = caps
+        self._most_pixels = most_pixels
+        self._threads = ThreadPoolExecutor(children, thread_name_prefix="penstock-images")
+        self._lock = Lock()
+        self._idle: list[CappedChild] = []
+        self._busy: set[CappedChild] = set()
+        self._closed = False
+
+    async def look(self, data: bytes) -> ImageFacts:
+        if len(data) > MOST_BYTES:
+            problem = f"the image is {len(data):,} bytes long; at most {MOST_BYTES:,} are read."
+            raise FileRefused(problem, "Make it smaller.")
+        if self._closed:
+            raise self._ended()
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._look, data)
+
+    def close(self) -> None:
+        """Ends the children. Looks that are under way end with a :class:`TransientError`."""
+        with self._lock:
+            self._closed = True
+            for child in self._busy:
+                child.kill()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for child in self._idle:
+            child.close()
+        self._idle.clear()
+
+    # ---------------------------------------------------------------- in a thread
+
+    def _look(self, data: bytes) -> ImageFacts:
+        child = self._take()
+        try:
+            return _facts(child, data, self._most_pixels)
+        except FileRefused:
+            if self._closed:
+                raise self._ended() from None
+            raise
+        finally:
+            self._give_back(child)
+
+    def _take(self) -> CappedChild:
+        with self._lock:
+            child = self._idle.pop() if self._idle else None
+        if child is None:
+            child = CappedChild(_PARSER, self._caps, subject="image")
+        with self._lock:
+            self._busy.add(child)
+            if self._closed:
+                child.kill()
+        return child
+
+    def _give_back(self, child: CappedChild) -> None:
+        with self._lock:
+            self._busy.discard(child)
+            keep = child.usable and child.requests < _IMAGES_PER_CHILD and not self._closed
+            if keep:
+                self._idle.append(child)
+        if not keep:
+            child.close()
+
+    def _ended(self) -> TransientError:
+        return TransientError("The reader of images was closed. Try again.")
+
+
+def _facts(child: CappedChild, data: bytes, most_pixels: int) -> ImageFacts:
+    answer = list(child.ask({"most_pixels": most_pixels}, data))
+    told, thumbnail = answer[0]
+    return ImageFacts(
+        format=told["format"],
+        width=told["width"],
+        height=told["height"],
+        mode=told["mode"],
+        exif=told["exif"],
+        perceptual_hash=told["perceptual_hash"],
+        thumbnail=thumbnail,
+        codes=[Code(format=one["format"], text=one["text"]) for one in told["codes"]],
+    )

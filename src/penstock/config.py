@@ -48,6 +48,10 @@ class Settings(BaseSettings):
     app: str | None = Field(None, description="The application, as module:name. Also `--app`.")
     host: str = Field("127.0.0.1", description="Address the HTTP endpoint listens on.")
     port: int = Field(8080, ge=0, le=65535, description="Port of the HTTP endpoint; 0 takes a free one.")
+    forwarded_allow_ips: str = Field(
+        "",
+        description="Addresses of proxies, separated by commas, whose X-Forwarded-For and -Proto count. Unset: nobody's.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
     log_format: Literal["auto", "json", "console"] = Field(
         "auto", description="json, console, or auto: console on a terminal, json elsewhere."
@@ -154,6 +158,46 @@ class Settings(BaseSettings):
     )
     owner_max_items: int = Field(
         10_000_000, ge=1, le=1_000_000_000, description="Unfinished items that one owner may have at once."
+    )
+
+    # ---- catalogue enrichment
+    catalogue_match_threshold: float = Field(
+        0.45, gt=0, le=1, description="How alike titles have to be for the local products, 1 being the same."
+    )
+    catalogue_again_seconds: float = Field(
+        600.0, ge=0, le=30 * 86_400, description="A row that was not found is looked up in another way after so long."
+    )
+    catalogue_http_url: str | None = Field(
+        None,
+        description="HTTP provider: the address to ask, with {gtin}, {sku}, {brand}, {title} or {text} in it.",
+    )
+    catalogue_http_headers: str = Field(
+        "", description="HTTP provider: headers as Name: value, separated by |; $NAME stands for that variable."
+    )
+    catalogue_http_paths: str = Field(
+        "title=title, brand=brand, price=price, currency=currency, retailer=retailer, url=url",
+        description="HTTP provider: where the JSON answer holds each field, such as price=offers[0].price.",
+    )
+    catalogue_http_per_second: float = Field(
+        5.0, gt=0, le=10_000, description="HTTP provider: questions per second of the whole fleet."
+    )
+    catalogue_http_concurrency: int = Field(
+        4, ge=1, le=1000, description="HTTP provider: most questions at once per runner; fewer while it is in trouble."
+    )
+    catalogue_http_timeout_seconds: float = Field(
+        10.0, gt=0, le=300, description="HTTP provider: an answer that takes longer in all has failed."
+    )
+    catalogue_http_max_bytes: int = Field(
+        1024 * 1024, ge=1024, le=64 * 1024 * 1024, description="HTTP provider: largest answer that is read, unpacked."
+    )
+    catalogue_http_cost: float = Field(
+        0.0, ge=0, le=1000, description="HTTP provider: what a question costs, noted with each."
+    )
+    catalogue_http_circuit_failures: int = Field(
+        5, ge=1, le=1000, description="HTTP provider: after so many failures in a row nobody asks for a while."
+    )
+    catalogue_http_circuit_seconds: float = Field(
+        30.0, gt=0, le=3600, description="HTTP provider: that while; then one question decides."
     )
 
     # ---- the database link

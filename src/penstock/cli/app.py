@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "dead-letters": "Look at, edit and replay tasks that ran out of attempts.",
     "schedules": "List, pause and fire schedules.",
     "limits": "Fleet-wide budgets per key.",
+    "catalogue": "Enrich product lists: the local products, imports, exports, watched folders.",
     "users": "Who may use the service: create, list, let in, disable, change roles.",
     "tokens": "Create, list and revoke tokens for programs.",
     "migrate": "Bring the database schema up to date.",

@@ -122,6 +122,7 @@ JOB_MOVES: tuple[JobMove, ...] = (
     JobMove(name="pause", origins=_NOT_CANCELLED, instead=_SUBMIT_ANEW),
     JobMove(name="resume", origins=_NOT_CANCELLED, instead=_SUBMIT_ANEW),
     JobMove(name="cancel", origins=_NOT_CANCELLED, instead="It is cancelled already; nothing more of it starts."),
+    JobMove(name="delete", origins=tuple(JobState), instead="It is gone already."),
     JobMove(name="reprioritise", origins=_NOT_CANCELLED, instead=_SUBMIT_ANEW),
     JobMove(name="reprocess", origins=tuple(JobState), instead="Look at its tasks."),
 )

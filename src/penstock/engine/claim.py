@@ -64,13 +64,15 @@ class Claimer:
         worker: int,
         failpoints: Failpoints,
         pipelines: Mapping[int, str],
+        job: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``pipelines``: the stages this runner serves, by id, in the order they are served."""
+        """``pipelines``: the stages this runner serves, by id, in the order they are served. ``job``: its lanes only."""
         self._link = link
         self._worker = worker
         self._failpoints = failpoints
         self._pipelines = dict(pipelines)
+        self._job = job
         self._clock = clock
         self._rings: dict[int, dict[int, _Ring]] = {}
         self._places: dict[tuple[int, int], _Place] = {}
@@ -255,7 +257,10 @@ class Claimer:
             return
         self._look_owed = False  # before the statement: a hint that meets it asks for the next one
         async with self._link.guarded() as connection:
-            found = await lane_table.active(connection, sorted(set(self._pipelines.values())))
+            if self._job is None:
+                found = await lane_table.active(connection, sorted(set(self._pipelines.values())))
+            else:
+                found = await lane_table.active_of_job(connection, self._job)
             limits = {one.id: one for one in await stages.limits(connection)}
         rings: dict[int, dict[int, _Ring]] = {}
         for stage, pipeline in self._pipelines.items():

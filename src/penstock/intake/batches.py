@@ -53,7 +53,9 @@ class Batch:
                 made.append(row)
             else:
                 name = files.plain_name(row.name)
-                file_id = await files.store_image(connection, owner=found.owner, name=name, data=row.data, ip=None)
+                file_id = await files.store_image(
+                    connection, owner=found.owner, name=name, data=row.data, job_id=found.job_id
+                )
                 made.append(_image_input(row.row, file_id, name))
         return made
 

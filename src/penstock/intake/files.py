@@ -128,9 +128,10 @@ async def spool(app: Penstock, file_id: int, path: Path) -> None:
             target.write(chunk)
 
 
-async def store_image(connection: Any, *, owner: str, name: str, data: bytes, ip: str | None) -> int:
+async def store_image(connection: Any, *, owner: str, name: str, data: bytes, job_id: int) -> int:
     """A small file, whole, in the transaction of its task."""
-    file_id = await files.create(connection, owner=owner, name=name, media_type="image", ip=ip)
+    file_id = await files.create(connection, owner=owner, name=name, media_type="image", ip=None)
+    await files.belong(connection, [file_id], job_id)
     for number, start in enumerate(range(0, len(data), CHUNK_BYTES)):
         await files.append(connection, file_id, number, data[start : start + CHUNK_BYTES])
     digest = hashlib.sha256(data).digest()

@@ -14,7 +14,7 @@ from penstock.engine.context import Context
 from penstock.engine.control.ingest_batch import IngestBatch
 from penstock.engine.enqueue import EnqueueOptions
 from penstock.engine.payload import clean_text
-from penstock.errors import DatabaseError, JobNotFound
+from penstock.errors import DatabaseError
 from penstock.intake.batches import Batch, Batches
 from penstock.intake.submit import IMPORT, require_pipeline
 from penstock.model import Cancel
@@ -53,27 +53,32 @@ class Importing:
     async def run(self) -> Any:
         """Returns what is to be remembered about it, or ``Cancel``."""
         found = await self._found()
+        if found is None:
+            return Cancel("its job is gone")
         if not found.open:
             return {"rows": found.rows_stored, "state": found.state}
         batches = Batches(self._app, found)
         try:
             stored, problem = await self._store_all(found, batches)
         except _Overtaken:
-            async with self._app.connection() as connection:
-                await imports.finish(connection, self._job_id, "cancelled") if (await self._found()).cancelled else None
-            return Cancel("its job was cancelled, or another worker goes on with it")
+            return await self._overtaken()
         finally:
             await batches.close()
         async with self._app.connection() as connection:
             await imports.finish(connection, self._job_id, "failed" if problem else "stored", problem)
         return {"rows": stored, "problem": problem}
 
-    async def _found(self) -> Import:
+    async def _overtaken(self) -> Cancel:
+        found = await self._found()
+        if found is not None and not found.cancelled:
+            return Cancel("another worker goes on with it")
         async with self._app.connection() as connection:
-            found = await imports.get(connection, self._job_id)
-        if found is None:
-            raise JobNotFound(self._job_id)
-        return found
+            await imports.finish(connection, self._job_id, "cancelled")
+        return Cancel("its job was cancelled")
+
+    async def _found(self) -> Import | None:
+        async with self._app.connection() as connection:
+            return await imports.get(connection, self._job_id)
 
     async def _store_all(self, found: Import, batches: Batches) -> tuple[int, dict[str, Any] | None]:
         """How many rows there are in the end, and what stopped it before the end of the file."""

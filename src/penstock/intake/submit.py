@@ -1,4 +1,4 @@
-"""Takes work in: a file, several images, or rows. When this returns, it is safe; everything else follows from the database.
+"""Takes work in: a file, several images, or rows. When this returns, it is safe; the rest follows from the database.
 
 A file is stored first, byte by byte as it came; what can be seen to be wrong with it is told at once. Then job, import
 and the task that reads the rows appear in one transaction.
@@ -158,6 +158,7 @@ async def _create(
             await file_table.remove(connection, [one.id for one in stored])
             return Submitted(job_id=job_id, created=False)
         duplicate = await file_table.earlier_job(connection, owner=submission.owner, sha256=first.sha256, but=first.id)
+        await file_table.belong(connection, [one.id for one in stored], job_id)
         await imports.create(connection, job_id=job_id, file_id=first.id, kind=found.kind, shape=found.shape)
         # The owner's lane: files of one person do not hold up those of another.
         options = EnqueueOptions(owner=submission.owner)

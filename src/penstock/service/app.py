@@ -6,23 +6,30 @@ from contextlib import asynccontextmanager
 from fastapi import APIRouter, FastAPI
 
 from penstock.engine.app import Penstock
+from penstock.engine.worker.slice import Slices
+from penstock.intake import importing
 from penstock.service import problems
 from penstock.service.api import routers
 from penstock.service.cursors import Cursors
 from penstock.service.ground import Ground
+from penstock.service.live import Live
 from penstock.service.requests import Requests
 from penstock.storage import secrets
 from penstock.version import VERSION
 
 
-def create(app: Penstock, *, further: Sequence[APIRouter] = ()) -> FastAPI:
-    """``further``: routers of applications, which the command line brings along."""
+def create(app: Penstock, *, further: Sequence[APIRouter] = (), live: Live | None = None) -> FastAPI:
+    """``further``: routers of applications, which the command line brings along; so is ``live``, where the service was
+    started by somebody it has to talk to."""
+    beside = live or Live(app)
+    importing.install(app)
 
     @asynccontextmanager
     async def lifespan(api: FastAPI) -> AsyncIterator[None]:
         async with app:
             api.state.ground = await lay_ground(app)
-            yield
+            async with beside.running():
+                yield
 
     api = FastAPI(
         title="Penstock",
@@ -36,11 +43,12 @@ def create(app: Penstock, *, further: Sequence[APIRouter] = ()) -> FastAPI:
     problems.install(api)
     for router in (*routers(), *further):
         api.include_router(router)
-    api.add_middleware(Requests)
+    api.state.live = beside
+    api.add_middleware(Requests, counted=beside.metrics.request)
     return api
 
 
 async def lay_ground(app: Penstock) -> Ground:
     async with app.connection() as connection:
         key = await secrets.get_or_create(connection, "cursors")
-    return Ground(app=app, settings=app.settings, cursors=Cursors(key))
+    return Ground(app=app, settings=app.settings, cursors=Cursors(key), slices=Slices(app))

@@ -7,6 +7,7 @@ from fastapi import Request
 
 from penstock.config import Settings
 from penstock.engine.app import Penstock
+from penstock.engine.worker.slice import Slices
 from penstock.service.cursors import Cursors
 from penstock.storage import audit
 
@@ -19,6 +20,7 @@ class Ground:
     app: Penstock
     settings: Settings
     cursors: Cursors
+    slices: Slices
     # When an admin last looked at an object of somebody else: a page that refreshes itself is one entry a minute.
     _looked: dict[tuple[str, str, str], float] = field(default_factory=dict)
 

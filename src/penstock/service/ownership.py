@@ -32,6 +32,13 @@ async def owner_of_job(ground: Ground, actor: Actor, job_id: int) -> str | None:
     return owner
 
 
+async def look_at_job(ground: Ground, actor: Actor, job_id: int) -> str | None:
+    owner = await owner_of_job(ground, actor, job_id)
+    if owner not in (None, actor.name):
+        await ground.note_look(actor.entry("job.look", kind="job", object=job_id, owner=owner))
+    return owner
+
+
 def whose(actor: Actor, user: str) -> str | None:
     """The owner a list is narrowed to, from ``userId=me|all``; None: everybody's."""
     if user == "me":

@@ -39,6 +39,10 @@ async def finish(connection: Connection, file_id: int, *, size_bytes: int, sha25
     await connection.execute(_sql.finish, file_id, size_bytes, sha256, media_type)
 
 
+async def belong(connection: Connection, file_ids: Sequence[int], job_id: int) -> None:
+    await connection.execute(_sql.belong, file_ids, job_id)
+
+
 async def get(connection: Connection, file_id: int) -> File | None:
     row = await connection.fetchrow(_sql.get, file_id)
     return None if row is None else File(**row)

@@ -55,6 +55,25 @@ async def cancel(connection: Connection, job_id: int, by: str) -> bool:
     return await connection.fetchval(_sql.cancel, job_id, by) is not None
 
 
+async def delete(connection: Connection, job_id: int, by: str) -> bool:
+    return await connection.fetchval(_sql.delete, job_id, by) is not None
+
+
+async def deleted(connection: Connection, limit: int) -> list[int]:
+    return [row["id"] for row in await connection.fetch(_sql.deleted, limit)]
+
+
+async def remove_rows(connection: Connection, job_id: int, batch: int) -> int:
+    """How many tasks were taken away; running ones stay until they have let go."""
+    count: int = await connection.fetchval(_sql.remove_rows, job_id, batch)
+    return count
+
+
+async def remove(connection: Connection, job_id: int, *, after_seconds: float) -> bool:
+    """The job itself, once it holds nothing any more and was deleted so long ago."""
+    return await connection.fetchval(_sql.remove, job_id, after_seconds) is not None
+
+
 async def finished_tasks(connection: Connection, job_id: int, status: int, until: datetime, limit: int) -> list[int]:
     rows = await connection.fetch(_sql.finished_tasks, job_id, status, until, limit)
     return [row["task_id"] for row in rows]

@@ -14,6 +14,10 @@ async def active(connection: Connection, pipelines: Sequence[str]) -> list[LaneV
     return [LaneView(**dict(row)) for row in await connection.fetch(_sql.active, pipelines)]
 
 
+async def active_of_job(connection: Connection, job_id: int) -> list[LaneView]:
+    return [LaneView(**dict(row)) for row in await connection.fetch(_sql.active_of_job, job_id)]
+
+
 async def open_lane(
     connection: Connection, *, pipeline: str, key: str, priority: int, owner: str | None, job_id: int | None
 ) -> int:

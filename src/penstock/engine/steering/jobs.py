@@ -1,5 +1,5 @@
-"""What people do with jobs: pause, resume, cancel, reprioritise, reprocess. Each touches a row or two, whatever the
-size of the job, except reprocess, which goes a batch at a time."""
+"""What people do with jobs: pause, resume, cancel, delete, reprioritise, reprocess. Each touches a row or two, whatever
+the size of the job, except reprocess, which goes a batch at a time."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -35,6 +35,11 @@ async def resume(app: "Penstock", job_id: int, *, by: str) -> None:
 async def cancel(app: "Penstock", job_id: int, *, by: str) -> None:
     """Waiting tasks read as CANCELLED at once, running ones are asked to stop."""
     await _decide(app, job_id, "cancel", lambda link: jobs.cancel(link, job_id, by), by=by)
+
+
+async def delete(app: "Penstock", job_id: int, *, by: str) -> None:
+    """Nobody sees it any more; what runs is asked to stop, and upkeep takes its rows and files away."""
+    await _decide(app, job_id, "delete", lambda link: jobs.delete(link, job_id, by), by=by)
 
 
 async def reprioritise(app: "Penstock", job_id: int, priority: int | str | Priority, *, by: str) -> None:

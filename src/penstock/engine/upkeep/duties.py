@@ -2,6 +2,7 @@
 
 from penstock.config import Settings
 from penstock.engine.events import Events
+from penstock.engine.upkeep.deleted import RemoveDeleted
 from penstock.engine.upkeep.duty import Duty
 from penstock.engine.upkeep.fold import FoldCounts
 from penstock.engine.upkeep.lanes import DeactivateLanes
@@ -22,5 +23,6 @@ def all_duties(settings: Settings, events: Events, failpoints: Failpoints) -> tu
         FoldCounts(),
         ForgetBlocks(),
         DeactivateLanes(every_seconds=slow or 30.0),
+        RemoveDeleted(),
         Retention(keep_seconds=settings.retention_days * 86_400, every_seconds=slow or 60.0),
     )

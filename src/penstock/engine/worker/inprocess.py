@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from uuid import uuid4
 
 from penstock import version
+from penstock.config import Settings
 from penstock.engine.app import Penstock
 from penstock.engine.observe.changes import Changes
 from penstock.engine.upkeep.duties import all_duties
@@ -32,8 +33,19 @@ from penstock.storage.workers import Heartbeat
 class InProcessWorker:
     """``start`` and ``stop``, or use it with ``async with``. Comes back under a new id if it was declared dead."""
 
-    def __init__(self, app: Penstock, *, only: Sequence[str] = (), upkeep: bool = True) -> None:
+    def __init__(
+        self,
+        app: Penstock,
+        *,
+        only: Sequence[str] = (),
+        upkeep: bool = True,
+        job: int | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        """``job``: serve only its tasks. ``settings``: others than the application's."""
         self._app = app
+        self._job = job
+        self._given = settings
         self._only = tuple(only)
         self._with_upkeep = upkeep
         self._supervisor = uuid4()
@@ -47,13 +59,17 @@ class InProcessWorker:
         self._restarting: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
 
+    @property
+    def _settings(self) -> Settings:
+        return self._given or self._app.settings
+
     async def start(self) -> None:
         await self._app.open()
         self._app.events.add(self._changes.on_event)
         await self._start_runner()
         self._telling = asyncio.create_task(self._changes.run())
         if self._with_upkeep:
-            settings, events = self._app.settings, self._app.events
+            settings, events = self._settings, self._app.events
             upkeep = Upkeep(
                 link=Link(settings, await self._app.database_url(), purpose="upkeep", lock_timeout_ms=500),
                 duties=all_duties(settings, events, self._failpoints),
@@ -69,7 +85,7 @@ class InProcessWorker:
                 side.cancel()
                 await asyncio.gather(side, return_exceptions=True)
         if self.runner is not None:
-            await self.runner.stop(self._app.settings.grace_seconds if grace_seconds is None else grace_seconds)
+            await self.runner.stop(self._settings.grace_seconds if grace_seconds is None else grace_seconds)
             await self._end_heart()
             async with self._app.connection() as connection:
                 await workers.stop(connection, [self.runner.worker])
@@ -85,7 +101,7 @@ class InProcessWorker:
         await self.stop()
 
     async def _start_runner(self) -> None:
-        settings, url = self._app.settings, await self._app.database_url()
+        settings, url = self._settings, await self._app.database_url()
         stages = live_stages(self._app, settings, self._only)
         self._changes.know({stage.id: stage.label for stage in stages})
         self._slots = Slots.create(max(slot_count(stages), 1))
@@ -109,6 +125,7 @@ class InProcessWorker:
             slots=self._slots,
             events=self._app.events,
             failpoints=self._failpoints,
+            job=self._job,
         )
         self._beating = _HeartThread(
             loop=asyncio.get_running_loop(),

@@ -44,11 +44,13 @@ class Runner:
         events: Events,
         failpoints: Failpoints,
         app_reference: str | None = None,
+        job: int | None = None,
         lapsed: Callable[[], None] = lambda: None,
     ) -> None:
-        """``lapsed`` is called when the leases do not certainly hold any more; from then on nothing starts."""
+        """``job``: serve only its tasks. ``lapsed`` is called when the leases do not certainly hold any more; from then on nothing starts."""
         self._settings = settings
         self._url = url
+        self._job = job
         self.worker = worker
         self._events = events
         self._failpoints = failpoints
@@ -367,6 +369,7 @@ class Runner:
             worker=self.worker,
             failpoints=self._failpoints,
             pipelines=pipelines,
+            job=self._job,
         )
         return Discovery(
             claimer=claimer,

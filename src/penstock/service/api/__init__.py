@@ -2,8 +2,46 @@
 
 from fastapi import APIRouter
 
-from penstock.service.api import me
+from penstock.service import login
+from penstock.service.api import (
+    audit,
+    dead_letters,
+    errors,
+    health,
+    items,
+    jobs,
+    limits,
+    me,
+    overview,
+    schedules,
+    stages,
+    stream,
+    submit,
+    tasks,
+    tokens,
+    users,
+    workers,
+)
 
 
 def routers() -> tuple[APIRouter, ...]:
-    return (me.router,)
+    return (
+        login.router(),
+        submit.router,
+        jobs.router,
+        items.router,
+        me.router,
+        tokens.router,
+        users.router,
+        audit.router,
+        overview.router,
+        stages.router,
+        workers.router,
+        limits.router,
+        schedules.router,
+        dead_letters.router,
+        errors.router,
+        tasks.router,
+        stream.router,
+        health.router,
+    )

@@ -74,12 +74,14 @@ create table penstock.files (
     name       text not null,
     media_type text not null,
     ip         text,
+    job_id     bigint,                          -- goes when this job goes
     size_bytes bigint,
     sha256     bytea,
     created_at timestamptz not null default now(),
     stored_at  timestamptz                      -- null: the upload has not ended, or was cut
 );
 create index files_content on penstock.files (owner, sha256) where stored_at is not null;
+create index files_job on penstock.files (job_id) where job_id is not null;
 create index files_unfinished on penstock.files (created_at) where stored_at is null;
 
 create table penstock.file_chunks (
@@ -109,3 +111,14 @@ create table penstock.imports (
     updated_at  timestamptz not null default now()
 );
 create index imports_file on penstock.imports (file_id);
+
+-- A job's tasks as people know them, for whoever reads with SQL. Pages of them come from sql/items.sql.
+create view penstock.items as
+select s.task_id as item_id, s.job_id, s.owner, s.pipeline, s.stage, s.state as status, t.input as input_json,
+       s.result -> 'normalized' as normalized_json, coalesce(s.result -> 'columns', s.result) as result_json,
+       s.attempts, s.error as last_error, w.name as locked_by,
+       case when s.state = 'PROCESSING' then s.updated_at end as locked_at, s.updated_at, s.created_at
+from penstock.task_states s
+join penstock.tasks t on t.id = s.task_id
+left join penstock.workers w on w.id = s.worker and s.state = 'PROCESSING'
+where s.job_id is not null;

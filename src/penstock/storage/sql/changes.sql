@@ -7,3 +7,7 @@ select pg_notify('penstock_changes', $1)
 -- name: clock
 -- The database's time, for measuring how far the local clock is from it.
 select extract(epoch from clock_timestamp())::double precision
+
+-- name: owners
+-- Whose the jobs are that a message names: a stream tells them to nobody else.
+select id, owner from penstock.jobs where id = any ($1::bigint[])

@@ -8,6 +8,10 @@ insert into penstock.file_chunks (file_id, number, data) values ($1, $2, $3)
 -- name: finish
 update penstock.files set size_bytes = $2, sha256 = $3, media_type = $4, stored_at = now() where id = $1
 
+-- name: belong
+-- They go when the job goes.
+update penstock.files set job_id = $2 where id = any ($1::bigint[])
+
 -- name: get
 select id, owner, name, media_type, ip, size_bytes, sha256, created_at, stored_at from penstock.files where id = $1
 

@@ -59,6 +59,59 @@ with job as (
 )
 select id from job
 
+-- name: delete
+-- Also a job that was cancelled before. From here on nobody finds it.
+with job as (
+    update penstock.jobs set deleted_at = now(), cancelled_at = coalesce(cancelled_at, now()),
+           cancelled_by = coalesce(cancelled_by, $2)
+    where id = $1 and deleted_at is null returning id
+), held as (
+    select l.id from penstock.lanes l where l.job_id = (select id from job) and l.cancelled_at is null
+    order by l.id for no key update
+), lanes as (
+    update penstock.lanes l set cancelled_at = now(), cancelled_by = $2, active = true
+    from held where l.id = held.id
+)
+select id from job
+
+-- name: deleted
+select id from penstock.jobs where deleted_at is not null order by id limit $1
+
+-- name: remove_rows
+-- A batch of a deleted job's finished tasks with all that is known about them. Waiting ones are ended by the sweep of
+-- cancelled lanes first.
+with doomed as (
+    select t.id from penstock.tasks t
+    where t.job_id = $1 and not exists (select from penstock.queue q where q.task_id = t.id)
+    order by t.id limit $2
+), gone as (
+    delete from penstock.tasks where id = any (array(select id from doomed)) returning id
+), outcomes as (
+    delete from penstock.outcomes where task_id = any (array(select id from doomed))
+), attempts as (
+    delete from penstock.attempts where task_id = any (array(select id from doomed))
+), checkpoints as (
+    delete from penstock.checkpoints where task_id = any (array(select id from doomed))
+)
+select count(*) from gone
+
+-- name: remove
+-- With its lanes, counters and files. Not at once: a transaction that was storing rows of it may still be open.
+with empty as (
+    select j.id from penstock.jobs j
+    where j.id = $1 and j.deleted_at < now() - $2 * interval '1 second'
+      and not exists (select from penstock.tasks t where t.job_id = j.id)
+), lanes as (
+    delete from penstock.lanes where job_id in (select id from empty) returning id
+), counts as (
+    delete from penstock.counts where lane in (select id from lanes)
+), imports as (
+    delete from penstock.imports where job_id in (select id from empty)
+), files as (
+    delete from penstock.files where job_id in (select id from empty)
+)
+delete from penstock.jobs where id in (select id from empty) returning id
+
 -- name: finished_tasks
 -- The oldest finished tasks of a job in one status. The caller takes them away, so the next call finds the next ones;
 -- $3 keeps out those that end again in the meantime.
@@ -92,5 +145,9 @@ with gone as (
     delete from penstock.lanes where job_id = any (array(select id from gone)) returning id
 ), counts as (
     delete from penstock.counts where lane = any (array(select id from lanes))
+), imports as (
+    delete from penstock.imports where job_id = any (array(select id from gone))
+), files as (
+    delete from penstock.files where job_id = any (array(select id from gone))
 )
 select count(*) from gone

@@ -1,0 +1,145 @@
+"""The items of jobs as people see them: a page of them, with a summary of the input and why each waits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal, assert_never
+
+from penstock.engine.wording import span
+from penstock.lifecycle import State
+from penstock.storage import items, jobs
+from penstock.storage.items import Place, Wanted
+
+Sort = Literal["-updatedAt", "updatedAt", "row"]
+_SUMMARY_CELLS = 3
+_SUMMARY_CHARACTERS = 120
+_TELLING = ("title", "name", "product", "brand", "sku")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """``result``: the grid's columns of a task that takes rows, else the whole result."""
+
+    id: int
+    job_id: int
+    row: int | None
+    status: State
+    stage: str | None
+    attempts: int
+    max_attempts: int | None
+    locked_by: str | None
+    locked_at: datetime | None
+    updated_at: datetime
+    created_at: datetime
+    run_at: datetime | None
+    input_summary: Mapping[str, str]
+    input: Mapping[str, Any]
+    result: Any
+    result_too_large: bool
+    error: Mapping[str, Any] | None
+    why: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemPage:
+    items: tuple[Item, ...]
+    next: Place | None
+
+
+async def page(
+    connection: Any, wanted: Wanted, *, sort: Sort = "-updatedAt", after: Place | None = None, limit: int = 50
+) -> ItemPage:
+    """``row`` is the order of the file, of one job and in all states."""
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        places = await _places(connection, wanted, sort, after, limit)
+        found = await items.rows(connection, [place.task_id for place in places])
+        columns = await _columns(connection, {row["job_id"] for row in found})
+    return ItemPage(
+        items=tuple(_item(row, columns.get(row["job_id"], ())) for row in found),
+        next=places[-1] if len(places) == limit else None,
+    )
+
+
+async def _places(connection: Any, wanted: Wanted, sort: Sort, after: Place | None, limit: int) -> list[Place]:
+    match sort:
+        case "-updatedAt":
+            return await items.newest(connection, wanted, after, limit)
+        case "updatedAt":
+            return await items.oldest(connection, wanted, after, limit)
+        case "row":
+            return await items.by_row(connection, wanted.jobs[0], after, limit)
+        case _:
+            assert_never(sort)
+
+
+async def one(connection: Any, task_id: int) -> Item | None:
+    found = await items.rows(connection, [task_id])
+    if not found or found[0]["job_id"] is None:
+        return None
+    columns = await _columns(connection, {found[0]["job_id"]})
+    return _item(found[0], columns[found[0]["job_id"]])
+
+
+async def _columns(connection: Any, job_ids: set[int]) -> dict[int, Sequence[str]]:
+    found: dict[int, Sequence[str]] = {}
+    for job_id in job_ids:
+        job = await jobs.get(connection, job_id)
+        found[job_id] = () if job is None else tuple(job["metadata"].get("columns", ()))
+    return found
+
+
+def _item(row: Mapping[str, Any], columns: Sequence[str]) -> Item:
+    running = row["status"] is State.PROCESSING
+    given = row["input"]
+    return Item(
+        id=row["item_id"],
+        job_id=row["job_id"],
+        row=given.get("row") if isinstance(given.get("row"), int) else None,
+        status=row["status"],
+        stage=row["stage"],
+        attempts=row["attempts"],
+        max_attempts=row["max_attempts"],
+        locked_by=row["locked_by"] if running else None,
+        locked_at=row["updated_at"] if running else None,
+        updated_at=row["updated_at"],
+        created_at=row["created_at"],
+        run_at=row["run_at"],
+        input_summary=summary(given, columns),
+        input=given,
+        result=row["result"],
+        result_too_large=bool(row["result_too_large"]),
+        error=row["error"],
+        why=_why(row),
+    )
+
+
+def summary(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, str]:
+    """Title, brand and SKU where there are such columns, else the first ones: enough to know the row by."""
+    if isinstance(given.get("image"), Mapping):
+        return {"Image": str(given["image"].get("name", ""))[:_SUMMARY_CHARACTERS]}
+    cells = given.get("cells")
+    pairs = list(zip(columns, cells, strict=False)) if isinstance(cells, list) else list(given.items())
+    telling = [pair for word in _TELLING for pair in pairs if word in str(pair[0]).lower() and pair[1]]
+    chosen = dict(telling[:_SUMMARY_CELLS]) or dict(pairs[:_SUMMARY_CELLS])
+    return {str(name)[:_SUMMARY_CHARACTERS]: str(value)[:_SUMMARY_CHARACTERS] for name, value in chosen.items()}
+
+
+def _why(row: Mapping[str, Any]) -> str | None:
+    """What it waits for, as far as one look tells; `/api/tasks/{id}/why` knows everything."""
+    if row["status"] is not State.PENDING:
+        return None
+    if row["lane_paused_at"] is not None:
+        reason = f": {row['pause_reason']}" if row["pause_reason"] else ""
+        return f"paused by {row['paused_by']}{reason}"
+    if row["stage_paused_at"] is not None:
+        return f"the stage {row['stage']} is paused"
+    if (left := (row["run_at"] - row["read_at"]).total_seconds()) > 0:
+        after = f" after {row['cause'].replace('_', ' ')}" if row["cause"] else ""
+        tries = f"try {row['attempts'] + 1} of {row['max_attempts']} " if row["attempts"] else ""
+        return f"{tries}in {span(left)}{after}"
+    return "waits for a free worker"
+
+
+def within(wanted: Wanted, since: datetime | None, until: datetime | None) -> Wanted:
+    """Narrowed to a range of times."""
+    return replace(wanted, since=since or wanted.since, until=until or wanted.until)

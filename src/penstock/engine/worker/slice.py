@@ -1,0 +1,107 @@
+"""One slice of a job, worked on inside a request: a worker that comes, serves this job only, and goes.
+
+It claims and settles as every other worker does, so any number of slices may run at once and beside background workers.
+When the time is up, running handlers get a short grace; what has not ended goes back and burns no attempt.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from penstock.engine import job_counts
+from penstock.engine.app import Penstock
+from penstock.engine.control.lock_expiry import lock_expiry
+from penstock.engine.job_counts import JobCounts
+from penstock.engine.worker.inprocess import InProcessWorker
+from penstock.lifecycle import JobState
+from penstock.storage import items
+
+_GRACE_SECONDS = 1.0
+_LOOK_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceReport:
+    """``processed``: how many items ended during the slice, whoever ended them. ``ended_because``: why it stopped."""
+
+    processed: int
+    took_seconds: float
+    ended_because: str
+    lock_seconds: float
+    lock_reason: str
+    state: JobState
+    counts: JobCounts
+
+    @property
+    def more(self) -> bool:
+        """Whether another slice would find work, now or later."""
+        return bool(self.counts.pending or self.counts.processing)
+
+
+class Slices:
+    """The slices of one process. Remembers how long items take, for the locks of the next ones."""
+
+    def __init__(self, app: Penstock, *, at_once: int = 8) -> None:
+        self._app = app
+        self._at_once = at_once
+        self._ewma_ms: dict[str, float] = {}
+        self.running = 0
+
+    @property
+    def full(self) -> bool:
+        return self.running >= self._at_once
+
+    async def run(self, job_id: int, pipeline: str, *, seconds: float) -> SliceReport:
+        started = time.monotonic()
+        async with self._app.connection() as connection:
+            _, before = await job_counts.read(connection, job_id)
+        settings = self._app.settings
+        # Nothing measured yet: as long as every worker's.
+        ewma_ms = self._ewma_ms.get(pipeline, settings.lease_seconds * 500)
+        lock = lock_expiry(ewma_ms=ewma_ms, floor_ms=settings.lock_floor_ms, cap_ms=settings.lock_cap_ms)
+        # A lease that is shorter than two heartbeats would end by itself.
+        lease_seconds = max(lock.value / 1000, 2 * settings.heartbeat_seconds)
+        worker = InProcessWorker(
+            self._app,
+            only=[pipeline],
+            upkeep=False,
+            job=job_id,
+            settings=settings.model_copy(update={"lease_seconds": lease_seconds}),
+        )
+        self.running += 1
+        try:
+            await worker.start()
+            try:
+                because = await self._until_done(job_id, worker, started + seconds)
+            finally:
+                self._learn(pipeline, worker)
+                await worker.stop(_GRACE_SECONDS)
+        finally:
+            self.running -= 1
+        async with self._app.connection() as connection:
+            state, after = await job_counts.read(connection, job_id)
+        return SliceReport(
+            processed=max(0, after.finished - before.finished),
+            took_seconds=time.monotonic() - started,
+            ended_because=because,
+            lock_seconds=lease_seconds,
+            lock_reason=lock.reason,
+            state=state,
+            counts=after,
+        )
+
+    async def _until_done(self, job_id: int, worker: InProcessWorker, end: float) -> str:
+        while time.monotonic() < end:
+            async with self._app.connection() as connection:
+                due = await items.due_in_job(connection, job_id)
+            if not due and (worker.runner is None or not worker.runner.status()["held"]):
+                return "nothing of the job is due"
+            await asyncio.sleep(min(_LOOK_SECONDS, max(0.0, end - time.monotonic())))
+        return "the time is up"
+
+    def _learn(self, pipeline: str, worker: InProcessWorker) -> None:
+        if worker.runner is None:
+            return
+        measured = [stage["ewma_ms"] for stage in worker.runner.status()["stages"].values()]
+        if known := [ewma_ms for ewma_ms in measured if ewma_ms is not None]:
+            self._ewma_ms[pipeline] = max(known)

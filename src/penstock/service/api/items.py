@@ -1,0 +1,142 @@
+"""`/api/jobs/{jobId}/items` and `/api/pending`: items, page by page."""
+
+import time
+from datetime import datetime
+from typing import Annotated, Literal
+
+import structlog
+from fastapi import APIRouter, Query, Request
+
+from penstock.engine import items as engine_items
+from penstock.engine.items import Sort
+from penstock.lifecycle import State
+from penstock.service.actor import Actor, Viewer
+from penstock.service.ground import Ground, ground_of
+from penstock.service.item_wire import ItemPageBody, body_of
+from penstock.service.ownership import look_at_job, whose
+from penstock.service.parameters import After, Moment, Name, PageSize, UserId
+from penstock.service.problems import Problem, documented
+from penstock.service.wire import MOST_ID, JobId
+from penstock.storage import items
+from penstock.storage.items import Place, Wanted
+
+router = APIRouter(prefix="/api", tags=["items"], responses=documented())
+_log = structlog.get_logger("penstock.service")
+_SLOW_MS = 150.0
+_MOST_JOBS = 1000
+
+Statuses = Annotated[
+    str | None,
+    Query(
+        max_length=200,
+        pattern=r"^[A-Z_,]*$",
+        description="Names with commas between them: PENDING, PROCESSING, DONE, ERROR, NOT_FOUND, SKIPPED, CANCELLED.",
+        examples=["PENDING,PROCESSING"],
+    ),
+]
+Since = Annotated[Moment | None, Query(description="Changed at or after this time.")]
+Until = Annotated[Moment | None, Query(description="Changed before this time.")]
+
+
+@router.get("/jobs/{jobId}/items", operation_id="listItems")
+async def list_items(
+    request: Request,
+    actor: Viewer,
+    job_id: JobId,
+    statuses: Statuses = None,
+    page_size: PageSize = 50,
+    after: After = None,
+    sort: Annotated[
+        Literal["-updatedAt", "updatedAt", "row"], Query(description="`row`: as in the file; takes all statuses.")
+    ] = "-updatedAt",
+    since: Since = None,
+    until: Until = None,
+    cells: Annotated[bool, Query(description="Also the whole row, for the grid.")] = False,
+) -> ItemPageBody:
+    """A job's items. Pages go on where the one before ended, whatever changed meanwhile."""
+    ground = ground_of(request)
+    await look_at_job(ground, actor, job_id)
+    states = _states(statuses, default=tuple(State))
+    if sort == "row" and (statuses or since or until):
+        raise Problem(400, "`sort=row` goes through all items of the file: leave `statuses`, `since` and `until` out.")
+    wanted = engine_items.within(Wanted(jobs=[job_id], states=states), since, until)
+    query = ("items", job_id, sorted(states), sort, since, until)
+    return await _page(ground, actor, wanted, query, sort=sort, after=after, limit=page_size, with_cells=cells)
+
+
+@router.get("/pending", operation_id="listPending")
+async def list_pending(
+    request: Request,
+    actor: Viewer,
+    statuses: Statuses = None,
+    user_id: UserId = "me",
+    job_type: Annotated[Literal["csv", "xlsx", "images", "rows"] | None, Query(alias="jobType")] = None,
+    job_id: Annotated[int | None, Query(alias="jobId", ge=1, le=MOST_ID)] = None,
+    pipeline: Annotated[Name | None, Query()] = None,
+    page_size: PageSize = 50,
+    after: After = None,
+    since: Since = None,
+    until: Until = None,
+) -> ItemPageBody:
+    """Items of all jobs, open ones unless `statuses` says otherwise; of the newest 1,000 jobs that have such."""
+    ground = ground_of(request)
+    if not ground.settings.pending_page:
+        raise Problem(404, "The list over all jobs is switched off here (PENSTOCK_PENDING_PAGE).")
+    owner = whose(actor, user_id)
+    states = _states(statuses, default=(State.PENDING, State.PROCESSING))
+    if user_id == "all":
+        await ground.note_look(actor.entry("items.look_at_all", kind="item"))
+    if job_id is not None:
+        await look_at_job(ground, actor, job_id)
+        jobs = [job_id]
+    else:
+        find = items.jobs_of if any(state.finished for state in states) else items.jobs_at_work
+        async with ground.app.connection() as connection:
+            jobs = await find(connection, owner=owner, kind=job_type, pipeline=pipeline, limit=_MOST_JOBS)
+    wanted = engine_items.within(Wanted(jobs=jobs, states=states), since, until)
+    query = ("pending", user_id, job_type, job_id, pipeline, sorted(states), since, until)
+    return await _page(ground, actor, wanted, query, sort="-updatedAt", after=after, limit=page_size, with_cells=False)
+
+
+async def _page(
+    ground: Ground,
+    actor: Actor,
+    wanted: Wanted,
+    query: tuple[object, ...],
+    *,
+    sort: Sort,
+    after: str | None,
+    limit: int,
+    with_cells: bool,
+) -> ItemPageBody:
+    place = None if after is None else _place(ground.cursors.take(actor.name, query, after))
+    started = time.monotonic()
+    async with ground.app.connection() as connection:
+        found = await engine_items.page(connection, wanted, sort=sort, after=place, limit=limit)
+    _tell(query, place, found.next, len(found.items), (time.monotonic() - started) * 1000)
+    more = None if found.next is None else ground.cursors.give(actor.name, query, [found.next.at, found.next.task_id])
+    return ItemPageBody(
+        items=[body_of(item, with_cells=with_cells) for item in found.items],
+        next_cursor=more,
+    )
+
+
+def _tell(query: tuple[object, ...], start: Place | None, end: Place | None, rows: int, took_ms: float) -> None:
+    """Where a page began and ended, and how long it took: enough to repeat a slow one by hand."""
+    tell = _log.warning if took_ms > _SLOW_MS else _log.debug
+    tell("page", query=repr(query), after=repr(start), next=repr(end), rows=rows, ms=round(took_ms, 1))
+
+
+def _place(values: list[object]) -> Place:
+    at, task_id = values
+    assert isinstance(at, datetime)
+    assert isinstance(task_id, int)
+    return Place(at, task_id)
+
+
+def _states(statuses: str | None, *, default: tuple[State, ...]) -> list[State]:
+    names = [name for name in (statuses or "").split(",") if name]
+    for name in names:
+        if name not in State.__members__:
+            raise Problem(400, f"No status is called {name}. Known: {', '.join(State.__members__)}.")
+    return [State[name] for name in dict.fromkeys(names)] or list(default)

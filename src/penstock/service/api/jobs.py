@@ -1,0 +1,232 @@
+"""`/api/jobs`: look at jobs, and decide about them."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request
+from pydantic import Field
+
+from penstock.engine import job_views
+from penstock.engine.steering import jobs as steering
+from penstock.engine.steering import tasks as task_steering
+from penstock.lifecycle import FINISHED, State
+from penstock.service.actor import Actor, Operator, Viewer
+from penstock.service.ground import Ground, ground_of
+from penstock.service.job_wire import Counts, JobBody, JobDetail, QueueState, counts_of, fields_of, queue_state
+from penstock.service.ownership import look_at_job, owner_of_job, whose
+from penstock.service.parameters import After, Flag, PageSize, Text, UserId
+from penstock.service.problems import Problem, documented, not_found
+from penstock.service.wire import MOST_ID, JobId, Wire
+from penstock.storage import imports, items, jobs
+
+router = APIRouter(prefix="/api/jobs", tags=["jobs"], responses=documented(409, 429))
+_MOST_ITEMS = 10_000
+FinishedName = Literal["DONE", "ERROR", "NOT_FOUND", "SKIPPED", "CANCELLED"]
+
+
+class JobPage(Wire):
+    items: list[JobBody]
+    next_cursor: str | None
+
+
+class PauseBody(Wire):
+    reason: Text | None = None
+
+
+class ReprocessBody(Wire):
+    """`scope: items` takes `itemIds`; `scope: job` takes everything in `statuses` (ERROR, unless said otherwise)."""
+
+    scope: Literal["job", "items"]
+    item_ids: (
+        Annotated[list[Annotated[int, Field(strict=True, ge=1, le=MOST_ID)]], Field(max_length=_MOST_ITEMS)] | None
+    ) = None
+    statuses: Annotated[list[FinishedName], Field(min_length=1, max_length=5)] | None = None
+    reset_attempts: Flag = True
+
+
+class Reprocessed(Wire):
+    started: int
+
+
+class Moved(Wire):
+    job_id: int
+    queue_state: QueueState
+
+
+class KickedOff(Wire):
+    """What one slice came to. `more`: call again."""
+
+    job_id: int
+    processed: int
+    took_ms: int
+    ended_because: str
+    more: bool
+    queue_state: QueueState
+    counts: Counts
+    lock_ms: int
+    lock_reason: str
+
+
+@router.get("", operation_id="listJobs")
+async def list_jobs(
+    request: Request, actor: Viewer, page_size: PageSize = 50, after: After = None, user_id: UserId = "me"
+) -> JobPage:
+    """Newest first. Counts come from counters that are kept, so the list is as quick for a job of ten million rows."""
+    ground = ground_of(request)
+    owner = whose(actor, user_id)
+    query = ("jobs", user_id)
+    before = None if after is None else ground.cursors.take(actor.name, query, after)[0]
+    assert before is None or isinstance(before, int)
+    async with ground.app.connection() as connection:
+        found = await job_views.page(connection, before=before, owner=owner, limit=page_size)
+        imported = await imports.get_many(connection, [job.id for job in found])
+    if user_id == "all":
+        await ground.note_look(actor.entry("jobs.look_at_all", kind="job"))
+    more = ground.cursors.give(actor.name, query, [found[-1].id]) if len(found) == page_size else None
+    return JobPage(
+        items=[JobBody(**fields_of(job, imported.get(job.id))) for job in found],
+        next_cursor=more,
+    )
+
+
+@router.get("/{jobId}", operation_id="getJob")
+async def get_job(request: Request, actor: Viewer, job_id: JobId) -> JobDetail:
+    """Everything about one job but its items."""
+    ground = ground_of(request)
+    await look_at_job(ground, actor, job_id)
+    return await _detail(ground, job_id)
+
+
+async def _detail(ground: Ground, job_id: int) -> JobDetail:
+    async with ground.app.connection() as connection:
+        details = await job_views.show(connection, job_id, errors=1)
+        found = await imports.get(connection, job_id)
+        pulse = await items.pulse(connection, job_id)
+    failed = details.newest_errors
+    paused = next((lane for lane in details.lanes if lane["paused_at"] is not None), None)
+    return JobDetail(
+        **fields_of(details.job, found),
+        per_second=details.job.per_second,
+        eta_seconds=details.job.eta_seconds,
+        last_heartbeat=pulse,
+        last_error=str(failed[0]["error"].get("message")) if failed and failed[0].get("error") else None,
+        paused_by=None if paused is None else paused["paused_by"],
+        pause_reason=None if paused is None else paused["pause_reason"],
+        options=dict(details.job.metadata.get("options") or {}),
+    )
+
+
+@router.post("/{jobId}/pause", operation_id="pauseJob")
+async def pause_job(request: Request, actor: Operator, job_id: JobId, body: PauseBody | None = None) -> Moved:
+    """Nothing more of it is started; what runs goes on to its end. Rows of its file are still stored."""
+    ground = ground_of(request)
+    reason = body.reason if body is not None else None
+    owner = await owner_of_job(ground, actor, job_id)
+    await steering.pause(ground.app, job_id, by=actor.name, reason=reason)
+    return await _moved(ground, actor, job_id, owner, "pause", reason=reason)
+
+
+@router.post("/{jobId}/resume", operation_id="resumeJob")
+async def resume_job(request: Request, actor: Operator, job_id: JobId) -> Moved:
+    ground = ground_of(request)
+    owner = await owner_of_job(ground, actor, job_id)
+    await steering.resume(ground.app, job_id, by=actor.name)
+    return await _moved(ground, actor, job_id, owner, "resume")
+
+
+@router.post("/{jobId}/cancel", operation_id="cancelJob")
+async def cancel_job(request: Request, actor: Operator, job_id: JobId) -> Moved:
+    """Waiting items read as CANCELLED at once, running ones are asked to stop, and no further rows are stored."""
+    ground = ground_of(request)
+    owner = await owner_of_job(ground, actor, job_id)
+    await steering.cancel(ground.app, job_id, by=actor.name)
+    return await _moved(ground, actor, job_id, owner, "cancel")
+
+
+@router.delete("/{jobId}", operation_id="deleteJob", status_code=204)
+async def delete_job(request: Request, actor: Operator, job_id: JobId) -> None:
+    """It is gone for everybody at once; its rows and its file are taken away in the background."""
+    ground = ground_of(request)
+    owner = await owner_of_job(ground, actor, job_id)
+    await steering.delete(ground.app, job_id, by=actor.name)
+    await ground.note(actor.entry("job.delete", kind="job", object=job_id, owner=owner))
+
+
+@router.post("/{jobId}/reprocess", operation_id="reprocessJob")
+async def reprocess(request: Request, actor: Operator, job_id: JobId, body: ReprocessBody) -> Reprocessed:
+    """Run finished items again, with fresh attempts unless `resetAttempts` is false."""
+    ground = ground_of(request)
+    owner = await owner_of_job(ground, actor, job_id)
+    if body.scope == "items":
+        started = await _reprocess_items(ground, actor, job_id, body)
+    else:
+        if body.item_ids is not None:
+            raise Problem(400, "`itemIds` goes with scope `items`.")
+        states = [State[name] for name in body.statuses or ("ERROR",)]
+        started = await steering.reprocess(
+            ground.app, job_id, by=actor.name, statuses=states, reset_attempts=body.reset_attempts
+        )
+    details = {"scope": body.scope, "statuses": body.statuses, "started": started}
+    await ground.note(actor.entry("job.reprocess", kind="job", object=job_id, owner=owner, **details))
+    return Reprocessed(started=started)
+
+
+async def _reprocess_items(ground: Ground, actor: Actor, job_id: int, body: ReprocessBody) -> int:
+    """Ids of other jobs are not there for this one. With `statuses`, only those of them that are in one."""
+    if not body.item_ids:
+        raise Problem(400, "Scope `items` needs `itemIds`.")
+    wanted = list(dict.fromkeys(body.item_ids))
+    async with ground.app.connection() as connection:
+        known = await items.of_job(connection, job_id, wanted)
+        if strange := [one for one in wanted if one not in known]:
+            raise not_found(f"item {strange[0]} in job {job_id}")
+        if body.statuses is not None:
+            rows = await items.rows(connection, wanted)
+            wanted = [
+                row["item_id"] for row in rows if row["status"].name in body.statuses and row["status"] in FINISHED
+            ]
+    if not wanted:
+        return 0
+    started = await task_steering.reprocess(ground.app, wanted, by=actor.name, reset_attempts=body.reset_attempts)
+    return len(started)
+
+
+@router.post("/{jobId}/kickoff", operation_id="kickoffJob")
+async def kickoff(
+    request: Request,
+    actor: Operator,
+    job_id: JobId,
+    duration_ms: Annotated[int, Query(alias="durationMs", ge=100, le=30_000, description="How long to work.")] = 5000,
+) -> KickedOff:
+    """Work on this job for a slice of time inside the request. May be called again and again, also by several at once
+    and beside background workers: every item is claimed by exactly one."""
+    ground = ground_of(request)
+    owner = await owner_of_job(ground, actor, job_id)
+    if ground.slices.full:
+        raise Problem(429, "Enough slices run in this process already.", headers={"Retry-After": "5"})
+    async with ground.app.connection() as connection:
+        job = await jobs.get(connection, job_id)
+        found = await imports.get(connection, job_id)
+    pipeline = "" if job is None else job["pipeline"]
+    if pipeline not in ground.app.pipelines:
+        raise Problem(409, f"This service does not have the code of {pipeline!r}; a worker that has it goes on.")
+    await ground.note(actor.entry("job.kickoff", kind="job", object=job_id, owner=owner, durationMs=duration_ms))
+    done = await ground.slices.run(job_id, pipeline, seconds=duration_ms / 1000)
+    return KickedOff(
+        job_id=job_id,
+        processed=done.processed,
+        took_ms=round(done.took_seconds * 1000),
+        ended_because=done.ended_because,
+        more=done.more or (found is not None and found.open),
+        queue_state=queue_state(done.state, found),
+        counts=counts_of(done.counts),
+        lock_ms=round(done.lock_seconds * 1000),
+        lock_reason=done.lock_reason,
+    )
+
+
+async def _moved(
+    ground: Ground, actor: Actor, job_id: int, owner: str | None, move: str, **details: str | None
+) -> Moved:
+    await ground.note(actor.entry(f"job.{move}", kind="job", object=job_id, owner=owner, **details))
+    detail = await _detail(ground, job_id)
+    return Moved(job_id=job_id, queue_state=detail.queue_state)

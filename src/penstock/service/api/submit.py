@@ -1,0 +1,248 @@
+"""`POST /api/jobs`: files, images, rows or a reference in; an answer as soon as they are safe."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import orjson
+from fastapi import APIRouter, Header, Request
+from pydantic import Field, ValidationError
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+
+from penstock.intake.sources.guard import allowed_path, file_chunks
+from penstock.intake.submit import (
+    Submission,
+    Submitted,
+    Upload,
+    require_pipeline,
+    submit_file,
+    submit_files,
+    submit_items,
+)
+from penstock.service.actor import Actor, Operator
+from penstock.service.ground import Ground, ground_of
+from penstock.service.parameters import Name, Text
+from penstock.service.problems import Problem, documented
+from penstock.service.wire import Wire
+from penstock.storage import items as item_table
+
+router = APIRouter(prefix="/api/jobs", tags=["jobs"], responses=documented(409, 411, 413, 415, 429))
+_MOST_FILES = 10_000
+_MOST_ITEMS = 100_000
+_JSON_BYTES = 64 * 1024 * 1024
+_READ_BYTES = 1024 * 1024
+_LIMIT_RETRY_SECONDS = 60
+_FIELDS = ("pipeline", "name", "encoding", "delimiter", "header", "sheet", "safe", "options")
+
+
+class Options(Wire):
+    """How to read a file where that should not be found out, and what the pipeline should know."""
+
+    pipeline: Name | None = None
+    name: Name | None = None
+    encoding: Annotated[str, Field(max_length=50)] | None = None
+    delimiter: Literal[",", ";", "\t", "|"] | None = None
+    header: bool | None = None
+    sheet: Name | None = None
+    safe: bool = False
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+class JsonBody(Options):
+    """Either `items`, or `fileRef`: a path below one of the folders of PENSTOCK_FILE_ROOTS."""
+
+    items: Annotated[list[dict[str, Any]], Field(max_length=_MOST_ITEMS)] | None = None
+    file_ref: Text | None = None
+
+
+class SubmittedBody(Wire):
+    """`duplicateOf`: an earlier job of yours that was made from the very same bytes."""
+
+    job_id: int
+    created: bool
+    file_id: int | None
+    duplicate_of: int | None
+
+
+_REQUEST = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {
+                        "file": {
+                            "type": "array",
+                            "items": {"type": "string", "format": "binary"},
+                            "description": "One CSV, XLSX or zip of images, or any number of images.",
+                        },
+                        **{name: {"type": "string"} for name in _FIELDS},
+                    },
+                }
+            },
+            "application/json": {"schema": JsonBody.model_json_schema(ref_template="#/components/schemas/{model}")},
+        },
+    }
+}
+
+
+@router.post("", operation_id="submitJob", status_code=202, openapi_extra=_REQUEST)
+async def submit(
+    request: Request,
+    actor: Operator,
+    idempotency_key: Annotated[
+        str | None,
+        Header(alias="Idempotency-Key", min_length=1, max_length=200, description="The same key gives the same job."),
+    ] = None,
+) -> SubmittedBody:
+    """Answers as soon as the file is safe; its rows appear in the job as they are stored, with counts."""
+    ground = ground_of(request)
+    await _within_limits(ground, actor)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        done = await _files(ground, actor, request, idempotency_key)
+    elif kind == "application/json":
+        done = await _json(ground, actor, request, idempotency_key)
+    else:
+        raise Problem(415, "Send the file as multipart/form-data, or items as application/json.")
+    if done.created:
+        await ground.note(actor.entry("job.submit", kind="job", object=done.job_id, owner=actor.name))
+    return SubmittedBody(job_id=done.job_id, created=done.created, file_id=done.file_id, duplicate_of=done.duplicate_of)
+
+
+async def _within_limits(ground: Ground, actor: Actor) -> None:
+    """How much one owner may have open at once."""
+    async with ground.app.connection() as connection:
+        jobs, items = await item_table.load_of_owner(connection, actor.name)
+    settings = ground.settings
+    for what, have, most in (
+        ("jobs", jobs, settings.owner_max_jobs),
+        ("items", items, settings.owner_max_items),
+    ):
+        if have >= most:
+            raise Problem(
+                429,
+                f"You have {have:,} unfinished {what}, and {most:,} are possible at once. Wait, or cancel some.",
+                headers={"Retry-After": str(_LIMIT_RETRY_SECONDS)},
+            )
+
+
+async def _files(ground: Ground, actor: Actor, request: Request, key: str | None) -> Submitted:
+    """Read to the end first: an upload that is cut leaves nothing."""
+    _bounded(request, ground.settings.max_upload_bytes)
+    try:
+        form = await request.form(max_files=_MOST_FILES, max_fields=50, max_part_size=_READ_BYTES)
+    except (MultiPartException, HTTPException) as error:
+        detail = error.message if isinstance(error, MultiPartException) else error.detail
+        raise Problem(400, f"The form cannot be read: {detail}") from None
+    try:
+        uploads = [part for part in form.getlist("file") if isinstance(part, UploadFile)]
+        if not uploads:
+            raise Problem(400, "The form has no field `file` with a file in it.")
+        chosen = _validated(Options, _fields(form.multi_items()))
+        sent = [Upload(name=part.filename or "file", chunks=_chunks(part)) for part in uploads]
+        submission = _submission(ground, actor, chosen, key, file_name=sent[0].name)
+        return await submit_files(ground.app, submission, sent)
+    finally:
+        await form.close()
+
+
+def _fields(parts: Sequence[tuple[str, object]]) -> dict[str, Any]:
+    """Text fields of the form; `options` is JSON."""
+    given: dict[str, Any] = {}
+    for name, value in parts:
+        if name == "file":
+            continue
+        if not isinstance(value, str) or name in given:
+            raise Problem(422, f"{name}: it is given twice, or as a file.")
+        given[name] = value if value else None
+    if isinstance(text := given.get("options"), str):
+        try:
+            given["options"] = orjson.loads(text.encode("utf-8", "surrogatepass"))
+        except orjson.JSONDecodeError as error:
+            raise Problem(422, f"options: it is not JSON ({error}).") from None
+    return {name: value for name, value in given.items() if value is not None}
+
+
+async def _json(ground: Ground, actor: Actor, request: Request, key: str | None) -> Submitted:
+    _bounded(request, _JSON_BYTES)
+    data = await request.body()
+    try:
+        parsed = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise Problem(400, f"The body is not JSON: {error}.") from None
+    if not isinstance(parsed, dict):
+        raise Problem(422, "body: it has to be an object with `items` or `fileRef`.")
+    body = _validated(JsonBody, parsed)
+    if (body.items is None) == (body.file_ref is None):
+        raise Problem(422, "body: give either `items` or `fileRef`.")
+    if body.file_ref is not None:
+        path = allowed_path(body.file_ref, ground.settings.file_roots)
+        submission = _submission(ground, actor, body, key, file_name=path.name)
+        return await submit_file(ground.app, submission, file_chunks(path))
+    return await submit_items(ground.app, _submission(ground, actor, body, key), body.items or [])
+
+
+def _bounded(request: Request, limit_bytes: int) -> None:
+    """What a client announces is refused before it is sent; what it does not announce is counted while it comes."""
+    announced = request.headers.get("content-length")
+    if announced is not None and announced.isdigit() and int(announced) > limit_bytes:
+        raise _too_large(limit_bytes)
+    receive, seen = request._receive, 0
+
+    async def counted() -> Any:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > limit_bytes:
+            raise _too_large(limit_bytes)
+        return message
+
+    request._receive = counted
+
+
+def _too_large(limit_bytes: int) -> Problem:
+    return Problem(413, f"The request is larger than {limit_bytes:,} bytes.")
+
+
+def _validated(model: type[Any], given: Mapping[str, Any]) -> Any:
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise Problem(422, f"{where}: {first['msg']}.") from None
+
+
+def _submission(ground: Ground, actor: Actor, chosen: Options, key: str | None, file_name: str = "items") -> Submission:
+    return Submission(
+        owner=actor.name,
+        pipeline=chosen.pipeline or _only_pipeline(ground),
+        file_name=file_name,
+        ip=actor.ip,
+        name=chosen.name,
+        options=chosen.options,
+        idempotency_key=key,
+        encoding=chosen.encoding,
+        delimiter=chosen.delimiter,
+        header=chosen.header,
+        sheet=chosen.sheet,
+        safe=chosen.safe,
+    )
+
+
+def _only_pipeline(ground: Ground) -> str:
+    """Where one pipeline takes rows of files, nobody has to name it."""
+    taking = [name for name, pipeline in ground.app.pipelines.items() if pipeline.takes_rows]
+    if len(taking) != 1:
+        known = ", ".join(sorted(taking)) or "none"
+        raise Problem(422, f"pipeline: say which one should take it. Those that take rows of files: {known}.")
+    return require_pipeline(ground.app, taking[0]).name
+
+
+async def _chunks(part: UploadFile) -> AsyncIterator[bytes]:
+    while chunk := await part.read(_READ_BYTES):
+        yield chunk

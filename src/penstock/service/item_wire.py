@@ -1,0 +1,62 @@
+"""Items on the wire."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from penstock.engine.items import Item
+from penstock.service.wire import Wire
+
+Status = Literal["PENDING", "PROCESSING", "DONE", "ERROR", "NOT_FOUND", "SKIPPED", "CANCELLED"]
+
+
+class ItemError(Wire):
+    type: str | None
+    message: str | None
+
+
+class ItemBody(Wire):
+    """`inputSummary` instead of the whole input; `result` in the shape of the grid."""
+
+    item_id: int
+    job_id: int
+    row: int | None
+    status: Status
+    stage: str | None
+    attempts: int
+    locked_by: str | None
+    locked_at: datetime | None
+    updated_at: datetime
+    input_summary: dict[str, str]
+    cells: list[str] | None = None
+    result: Any
+    result_too_large: bool
+    error: ItemError | None
+    why: str | None
+
+
+class ItemPageBody(Wire):
+    items: list[ItemBody]
+    next_cursor: str | None
+
+
+def body_of(item: Item, *, with_cells: bool) -> ItemBody:
+    cells = item.input.get("cells")
+    status: Any = item.status.name
+    error = item.error
+    return ItemBody(
+        item_id=item.id,
+        job_id=item.job_id,
+        row=item.row,
+        status=status,
+        stage=item.stage,
+        attempts=item.attempts,
+        locked_by=item.locked_by,
+        locked_at=item.locked_at,
+        updated_at=item.updated_at,
+        input_summary=dict(item.input_summary),
+        cells=[str(cell) for cell in cells] if with_cells and isinstance(cells, list) else None,
+        result=item.result,
+        result_too_large=item.result_too_large,
+        error=None if error is None else ItemError(type=error.get("type"), message=error.get("message")),
+        why=item.why,
+    )

@@ -1,0 +1,133 @@
+"""Jobs on the wire."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from penstock.engine.job_counts import JobCounts
+from penstock.engine.job_views import JobView
+from penstock.lifecycle import JobState
+from penstock.service.wire import Wire
+from penstock.storage.imports import Import
+
+QueueState = Literal["QUEUED", "RUNNING", "PAUSED", "DONE", "FAILED", "CANCELLED"]
+
+
+class Counts(Wire):
+    """Exact when read; they sum to `totalItems`."""
+
+    pending: int
+    processing: int
+    done: int
+    error: int
+    not_found: int
+    skipped: int
+    cancelled: int
+
+
+class ImportProblem(Wire):
+    detail: str
+    row: int | None = None
+    column: str | None = None
+    rows_stored: int | None = None
+
+
+class ImportState(Wire):
+    """How far the file is stored as rows. `batchReason` says why batches have their size now."""
+
+    state: Literal["waiting", "storing", "stored", "failed", "cancelled"]
+    rows_stored: int
+    bytes_read: int
+    size_bytes: int | None
+    batch_rows: int | None
+    batch_reason: str | None
+    problem: ImportProblem | None
+
+
+class JobBody(Wire):
+    job_id: int
+    name: str | None
+    pipeline: str
+    type: str | None = Field(description="csv, xlsx, images, rows; null for jobs that were not sent to the service.")
+    owner: str | None
+    created_at: datetime
+    queue_state: QueueState
+    counts: Counts
+    total_items: int
+    processed_items: int
+    failed_items: int
+    columns: list[str]
+    result_columns: list[str]
+    file_name: str | None
+    import_: ImportState | None = Field(alias="import")
+
+
+class JobDetail(JobBody):
+    per_second: float | None
+    eta_seconds: float | None
+    last_heartbeat: datetime | None
+    last_error: str | None
+    paused_by: str | None
+    pause_reason: str | None
+    options: dict[str, Any]
+
+
+def counts_of(counts: JobCounts) -> Counts:
+    return Counts(
+        pending=counts.pending,
+        processing=counts.processing,
+        done=counts.done,
+        error=counts.error,
+        not_found=counts.not_found,
+        skipped=counts.skipped,
+        cancelled=counts.cancelled,
+    )
+
+
+def import_of(found: Import | None) -> ImportState | None:
+    if found is None:
+        return None
+    state: Any = "cancelled" if found.cancelled and found.open else found.state
+    return ImportState(
+        state=state,
+        rows_stored=found.rows_stored,
+        bytes_read=min(found.bytes_read, found.size_bytes or found.bytes_read),
+        size_bytes=found.size_bytes,
+        batch_rows=found.batch_rows,
+        batch_reason=found.batch_why,
+        problem=None if found.problem is None else ImportProblem.model_validate(dict(found.problem)),
+    )
+
+
+def fields_of(job: JobView, found: Import | None) -> dict[str, Any]:
+    """What the list and the detail share."""
+    metadata: Mapping[str, Any] = job.metadata
+    counts = job.counts
+    return {
+        "job_id": job.id,
+        "name": job.name,
+        "pipeline": job.pipeline,
+        "type": metadata.get("type"),
+        "owner": job.owner,
+        "created_at": job.created_at,
+        "queue_state": queue_state(job.state, found),
+        "counts": counts_of(counts),
+        "total_items": counts.total,
+        "processed_items": counts.finished,
+        "failed_items": counts.error,
+        "columns": list(metadata.get("columns", ())),
+        "result_columns": list(metadata.get("result_columns", ())),
+        "file_name": metadata.get("file_name"),
+        "import_": import_of(found),
+    }
+
+
+def queue_state(state: JobState, found: Import | None) -> Any:
+    """While rows still come, a job is not done, even if all rows so far are."""
+    if found is not None and found.open and state in (JobState.DONE, JobState.FAILED):
+        return JobState.RUNNING.name
+    if found is not None and found.state == "failed" and state in (JobState.DONE, JobState.QUEUED):
+        return JobState.FAILED.name if state is JobState.DONE or not found.rows_stored else state.name
+    return state.name

@@ -1,0 +1,97 @@
+"""Items: the tasks of jobs as people page through them. One function per query of ``sql/items.sql``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from penstock.lifecycle import State
+from penstock.storage.queries import load
+
+_sql = load("items")
+Connection = Any
+NEWEST = 2**63 - 1
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = datetime(9999, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """``since`` belongs to the range, ``until`` does not."""
+
+    jobs: Sequence[int]
+    states: Sequence[State]
+    since: datetime = EARLIEST
+    until: datetime = LATEST
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Behind which a page starts."""
+
+    at: datetime
+    task_id: int
+
+
+async def newest(connection: Connection, wanted: Wanted, after: Place | None, limit: int) -> list[Place]:
+    start = after or Place(LATEST, NEWEST)
+    return await _page(connection, _sql.newest, wanted, start, limit)
+
+
+async def oldest(connection: Connection, wanted: Wanted, after: Place | None, limit: int) -> list[Place]:
+    return await _page(connection, _sql.oldest, wanted, after or Place(EARLIEST, 0), limit)
+
+
+async def _page(connection: Connection, query: str, wanted: Wanted, start: Place, limit: int) -> list[Place]:
+    states = [int(state) for state in wanted.states]
+    values = (start.at, start.task_id, limit, wanted.since, wanted.until)
+    return [Place(row["at"], row["task_id"]) for row in await connection.fetch(query, wanted.jobs, states, *values)]
+
+
+async def by_row(connection: Connection, job_id: int, after: Place | None, limit: int) -> list[Place]:
+    rows = await connection.fetch(_sql.by_row, job_id, 0 if after is None else after.task_id, limit)
+    return [Place(row["at"], row["task_id"]) for row in rows]
+
+
+async def rows(connection: Connection, task_ids: Sequence[int]) -> list[dict[str, Any]]:
+    """In the order asked for; one that is gone is left out."""
+    found = [dict(row) for row in await connection.fetch(_sql.rows, task_ids)]
+    for row in found:
+        for name in ("input", "result", "error"):
+            row[name] = None if row[name] is None else orjson.loads(row[name])
+        row["status"] = State(row["status"])
+    return found
+
+
+async def jobs_at_work(
+    connection: Connection, *, owner: str | None, kind: str | None, pipeline: str | None, limit: int
+) -> list[int]:
+    return [row["id"] for row in await connection.fetch(_sql.jobs_at_work, owner, kind, pipeline, limit)]
+
+
+async def jobs_of(
+    connection: Connection, *, owner: str | None, kind: str | None, pipeline: str | None, limit: int
+) -> list[int]:
+    return [row["id"] for row in await connection.fetch(_sql.jobs_of, owner, kind, pipeline, limit)]
+
+
+async def of_job(connection: Connection, job_id: int, task_ids: Sequence[int]) -> set[int]:
+    return {row["id"] for row in await connection.fetch(_sql.of_job, job_id, task_ids)}
+
+
+async def pulse(connection: Connection, job_id: int) -> datetime | None:
+    at: datetime | None = await connection.fetchval(_sql.pulse, job_id)
+    return at
+
+
+async def due_in_job(connection: Connection, job_id: int) -> bool:
+    due: bool = await connection.fetchval(_sql.due_in_job, job_id)
+    return due
+
+
+async def load_of_owner(connection: Connection, owner: str) -> tuple[int, int]:
+    """(unfinished jobs, unfinished items)."""
+    row = await connection.fetchrow(_sql.load_of_owner, owner)
+    return row["jobs"], row["items"]

@@ -1,0 +1,143 @@
+-- A job's tasks as people page through them: by (time of the last change, id), in any mixture of states. Each state has
+-- an index of its own, so a page is the merge of the first rows of each, whatever the size of the jobs.
+-- $1 jobs, $2 states, ($3, $4) the place behind which the page starts, $5 its size, $6 and $7 the range of times.
+
+-- name: newest
+with finished as (
+    select o.task_id, o.finished_at as at
+    from unnest($1::bigint[]) as j (id) cross join unnest($2::smallint[]) as s (status)
+    cross join lateral (
+        select task_id, finished_at from penstock.outcomes
+        where job_id = j.id and status = s.status and (finished_at, task_id) < ($3, $4)
+          and finished_at >= $6 and finished_at < $7
+        order by finished_at desc, task_id desc limit $5) o
+    where s.status >= 2
+), waiting as (
+    -- What waits in a cancelled lane is as good as cancelled: upkeep writes its outcome soon.
+    select q.task_id, q.updated_at as at
+    from penstock.lanes l
+    cross join lateral (
+        select task_id, updated_at from penstock.queue
+        where lane = l.id and worker is null and (updated_at, task_id) < ($3, $4)
+          and updated_at >= $6 and updated_at < $7
+        order by updated_at desc, task_id desc limit $5) q
+    where l.job_id = any ($1) and case when l.cancelled_at is null then 0 else 6 end = any ($2)
+), running as (
+    -- Never more than the fleet can hold, so they are sorted as they are.
+    select q.task_id, q.updated_at as at
+    from penstock.lanes l
+    join penstock.stages s on s.pipeline = l.pipeline
+    join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null
+    where l.job_id = any ($1) and 1 = any ($2) and (q.updated_at, q.task_id) < ($3, $4)
+      and q.updated_at >= $6 and q.updated_at < $7
+)
+select task_id, at from finished union all select task_id, at from waiting union all select task_id, at from running
+order by at desc, task_id desc limit $5
+
+-- name: oldest
+with finished as (
+    select o.task_id, o.finished_at as at
+    from unnest($1::bigint[]) as j (id) cross join unnest($2::smallint[]) as s (status)
+    cross join lateral (
+        select task_id, finished_at from penstock.outcomes
+        where job_id = j.id and status = s.status and (finished_at, task_id) > ($3, $4)
+          and finished_at >= $6 and finished_at < $7
+        order by finished_at, task_id limit $5) o
+    where s.status >= 2
+), waiting as (
+    select q.task_id, q.updated_at as at
+    from penstock.lanes l
+    cross join lateral (
+        select task_id, updated_at from penstock.queue
+        where lane = l.id and worker is null and (updated_at, task_id) > ($3, $4)
+          and updated_at >= $6 and updated_at < $7
+        order by updated_at, task_id limit $5) q
+    where l.job_id = any ($1) and case when l.cancelled_at is null then 0 else 6 end = any ($2)
+), running as (
+    select q.task_id, q.updated_at as at
+    from penstock.lanes l
+    join penstock.stages s on s.pipeline = l.pipeline
+    join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null
+    where l.job_id = any ($1) and 1 = any ($2) and (q.updated_at, q.task_id) > ($3, $4)
+      and q.updated_at >= $6 and q.updated_at < $7
+)
+select task_id, at from finished union all select task_id, at from waiting union all select task_id, at from running
+order by at, task_id limit $5
+
+-- name: by_row
+-- In the order of the file.
+select id as task_id, created_at as at from penstock.tasks
+where job_id = $1 and id > $2 order by id limit $3
+
+-- name: rows
+-- Everything a list shows about these tasks. A result that is too large for a list is left out, and said so.
+select t.id as item_id, t.job_id, t.input::text as input, t.created_at, now() as read_at,
+       coalesce(q.stage, o.stage) as stage_id, s.name as stage,
+       case when q.worker is not null then 1 when q.task_id is not null then case when l.cancelled_at is null then 0 else 6 end
+            else o.status end as status,
+       coalesce(q.attempt, o.attempts)::integer as attempts, q.max_attempts::integer as max_attempts,
+       q.run_at, coalesce(q.updated_at, o.finished_at) as updated_at, w.name as locked_by,
+       l.paused_at as lane_paused_at, l.paused_by, l.pause_reason, s.paused_at as stage_paused_at,
+       case when pg_column_size(o.result) <= 65536 then coalesce(o.result -> 'columns', o.result)::text end as result,
+       pg_column_size(o.result) > 65536 as result_too_large,
+       coalesce(o.error, a.error)::text as error, a.cause
+from unnest($1::bigint[]) with ordinality as wanted (id, place)
+join penstock.tasks t on t.id = wanted.id
+left join penstock.queue q on q.task_id = t.id
+left join penstock.outcomes o on o.task_id = t.id
+left join penstock.stages s on s.id = coalesce(q.stage, o.stage)
+left join penstock.lanes l on l.id = coalesce(q.lane, o.lane)
+left join penstock.workers w on w.id = q.worker
+left join lateral (
+    -- Why it is waiting again.
+    select error, cause from penstock.attempts where task_id = t.id and q.task_id is not null order by at desc limit 1) a on true
+order by wanted.place
+
+-- name: jobs_at_work
+-- Jobs of an owner (null: of anybody) that may hold unfinished items, newest first.
+select distinct j.id from penstock.lanes l
+join penstock.jobs j on j.id = l.job_id and j.deleted_at is null
+where (l.active or l.id in (select lane from penstock.wakes)) and ($1::text is null or j.owner = $1)
+  and ($2::text is null or j.metadata ->> 'type' = $2) and ($3::text is null or j.pipeline = $3)
+order by j.id desc limit $4
+
+-- name: jobs_of
+-- The newest jobs of an owner, whatever became of them.
+select id from penstock.jobs
+where deleted_at is null and ($1::text is null or owner = $1)
+  and ($2::text is null or metadata ->> 'type' = $2) and ($3::text is null or pipeline = $3)
+order by id desc limit $4
+
+-- name: of_job
+-- Which of these tasks belong to the job.
+select id from penstock.tasks where job_id = $1 and id = any ($2::bigint[])
+
+-- name: pulse
+-- The last sign of life of a job: the newest heartbeat of a worker that holds one of its tasks, or its newest ending.
+select greatest(
+    (select max(w.heartbeat_at) from penstock.lanes l
+     join penstock.stages s on s.pipeline = l.pipeline
+     join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null
+     join penstock.workers w on w.id = q.worker
+     where l.job_id = $1),
+    (select max(e.at) from unnest(array[2, 3, 4, 5, 6]::smallint[]) as k (status)
+     cross join lateral (
+         select finished_at as at from penstock.outcomes
+         where job_id = $1 and status = k.status order by finished_at desc, task_id desc limit 1) e)) as at
+
+-- name: due_in_job
+-- Whether somebody who works on the job would find anything right now.
+select exists (
+    select from penstock.lanes l
+    join penstock.jobs j on j.id = l.job_id and j.paused_at is null and j.cancelled_at is null
+    join penstock.stages s on s.pipeline = l.pipeline and s.paused_at is null
+    join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is null and q.run_at <= now()
+    where l.job_id = $1 and l.paused_at is null and l.cancelled_at is null)
+
+-- name: load_of_owner
+-- What an owner has unfinished: jobs, and items from the counters.
+select count(distinct l.job_id) filter (where c.present > 0) as jobs, coalesce(sum(c.present), 0)::bigint as items
+from penstock.lanes l
+cross join lateral (
+    select coalesce(sum(case state when 0 then n else -n end), 0) as present from penstock.counts where lane = l.id) c
+where l.owner = $1 and l.cancelled_at is null and (l.active or l.id in (select lane from penstock.wakes))

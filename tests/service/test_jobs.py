@@ -1,0 +1,298 @@
+"""Jobs over HTTP: sending files, watching them, deciding about them."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from penstock.engine.worker.inprocess import InProcessWorker
+from penstock.intake.importing import Importing
+from tests.service.conftest import Service
+
+CSV = b"name,brand\nbolt,Acme\nmissing,Acme\nbad,Acme\nnut,Acme\n"
+
+
+async def submit(
+    service: Service, data: bytes = CSV, *, who: str = "ann", name: str = "products.csv", **fields: Any
+) -> int:
+    answer = await (await service.client(who)).post(
+        "/api/jobs", files={"file": (name, data)}, data={"pipeline": "look_up", **fields}
+    )
+    assert answer.status_code == 202, answer.text
+    job: int = answer.json()["jobId"]
+    return job
+
+
+async def store(service: Service, job: int) -> Any:
+    """What the task `penstock.import` of a worker does."""
+    return await Importing(service.app, None, job).run()
+
+
+async def done(service: Service, job: int) -> None:
+    async with InProcessWorker(service.app, only=["look_up"]):
+        await service.app.job_by_id(job).wait(timeout=20)
+
+
+async def test_rows_of_a_file_become_items_and_are_processed(service: Service) -> None:
+    client = await service.client()
+    job = await submit(service)
+    first = (await client.get(f"/api/jobs/{job}")).json()
+    assert (first["queueState"], first["totalItems"], first["import"]["state"]) == ("QUEUED", 0, "waiting")
+    assert first["columns"] == ["name", "brand"]
+    await store(service, job)
+    await done(service, job)
+    last = (await client.get(f"/api/jobs/{job}")).json()
+    assert last["import"]["state"] == "stored"
+    assert last["counts"] == {
+        "pending": 0,
+        "processing": 0,
+        "done": 2,
+        "error": 1,
+        "notFound": 1,
+        "skipped": 0,
+        "cancelled": 0,
+    }
+    assert (last["totalItems"], last["processedItems"], last["failedItems"]) == (4, 4, 1)
+    assert last["queueState"] == "FAILED"
+    assert "cannot be looked up" in last["lastError"]
+    page = (await client.get(f"/api/jobs/{job}/items?sort=row&cells=true")).json()
+    assert [item["cells"][0] for item in page["items"]] == ["bolt", "missing", "bad", "nut"]
+    assert [item["status"] for item in page["items"]] == ["DONE", "NOT_FOUND", "ERROR", "DONE"]
+    assert page["items"][0]["result"] == {"Found": "BOLT"}
+    assert page["items"][0]["inputSummary"] == {"name": "bolt", "brand": "Acme"}
+
+
+async def test_pages_go_through_every_item_once_in_both_orders(service: Service) -> None:
+    client = await service.client()
+    job = await submit(service, b"name\n" + b"".join(b"item %d\n" % n for n in range(57)))
+    await store(service, job)
+    for sort in ("-updatedAt", "updatedAt", "row"):
+        seen: list[int] = []
+        after = ""
+        while True:
+            answer = await client.get(f"/api/jobs/{job}/items?pageSize=10&sort={sort}{after}")
+            page = answer.json()
+            seen += [item["itemId"] for item in page["items"]]
+            if page["nextCursor"] is None:
+                break
+            after = f"&after={page['nextCursor']}"
+        assert len(seen) == len(set(seen)) == 57
+        assert seen == sorted(seen, reverse=sort.startswith("-"))
+
+
+async def test_a_cursor_is_worth_nothing_to_others_or_with_other_filters(service: Service) -> None:
+    job = await submit(service, b"name\n" + b"x\n" * 5)
+    await store(service, job)
+    client = await service.client()
+    cursor = (await client.get(f"/api/jobs/{job}/items?pageSize=2")).json()["nextCursor"]
+    for query in (f"statuses=DONE&after={cursor}", f"sort=row&after={cursor}", "after=AAAA", f"after={cursor[:-1]}~"):
+        answer = await client.get(f"/api/jobs/{job}/items?pageSize=2&{query}")
+        assert answer.status_code == 400, query
+        assert "cursor" in answer.json()["detail"]
+    root = await service.client("root")
+    assert (await root.get(f"/api/jobs/{job}/items?pageSize=2&after={cursor}")).status_code == 400
+
+
+async def test_others_do_not_see_the_job_and_admins_are_noted(service: Service) -> None:
+    job = await submit(service)
+    bob, root = await service.client("bob"), await service.client("root")
+    for method, path in (
+        ("GET", ""),
+        ("GET", "/items"),
+        ("POST", "/pause"),
+        ("POST", "/resume"),
+        ("POST", "/cancel"),
+        ("DELETE", ""),
+        ("POST", "/kickoff"),
+    ):
+        assert (await bob.request(method, f"/api/jobs/{job}{path}")).status_code == 404
+    assert (await root.get(f"/api/jobs/{job}")).status_code == 200
+    noted = await service.fetch("select actor, owner from penstock.audit where action = 'job.look'")
+    assert [tuple(row) for row in noted] == [("root", "ann")]
+    assert (await bob.get("/api/jobs")).json()["items"] == []
+    assert len((await root.get("/api/jobs?userId=all")).json()["items"]) == 1
+    assert (await bob.get("/api/jobs?userId=all")).status_code == 403
+
+
+async def test_pause_holds_the_items_and_resume_lets_them_go(service: Service) -> None:
+    client = await service.client()
+    job = await submit(service)
+    await store(service, job)
+    paused = await client.post(f"/api/jobs/{job}/pause", json={"reason": "lunch"})
+    assert paused.json() == {"jobId": job, "queueState": "PAUSED"}
+    kicked = (await client.post(f"/api/jobs/{job}/kickoff?durationMs=1000")).json()
+    assert kicked["processed"] == 0
+    item = (await client.get(f"/api/jobs/{job}/items")).json()["items"][0]
+    assert item["why"] == "paused by ann: lunch"
+    await client.post(f"/api/jobs/{job}/resume")
+    kicked = (await client.post(f"/api/jobs/{job}/kickoff?durationMs=10000")).json()
+    assert (kicked["processed"], kicked["more"]) == (4, False)
+
+
+async def test_several_kickoffs_at_once_process_every_item_once(service: Service) -> None:
+    client = await service.client()
+    job = await submit(service, b"name\n" + b"".join(b"item %d\n" % n for n in range(300)))
+    await store(service, job)
+    await asyncio.gather(*(client.post(f"/api/jobs/{job}/kickoff?durationMs=10000") for _ in range(4)))
+    counts = (await client.get(f"/api/jobs/{job}")).json()["counts"]
+    assert counts["done"] == 300
+    runs = await service.fetch(
+        "select count(*) as n, count(distinct task_id) as t from penstock.outcomes where job_id = $1", job
+    )
+    assert (runs[0]["n"], runs[0]["t"]) == (300, 300)
+
+
+async def test_failed_items_are_reprocessed_alone_or_with_their_job(service: Service) -> None:
+    client = await service.client()
+    job = await submit(service)
+    await store(service, job)
+    await done(service, job)
+    answer = await client.post(f"/api/jobs/{job}/reprocess", json={"scope": "job", "statuses": ["ERROR", "NOT_FOUND"]})
+    assert answer.json() == {"started": 2}
+    await done(service, job)
+    items = (await client.get(f"/api/jobs/{job}/items?statuses=DONE")).json()["items"]
+    one = await client.post(f"/api/jobs/{job}/reprocess", json={"scope": "items", "itemIds": [items[0]["itemId"]]})
+    assert one.json() == {"started": 1}
+    other = await submit(service, who="bob")
+    await store(service, other)
+    strange = (await service.fetch("select id from penstock.tasks where job_id = $1", other))[0]["id"]
+    refused = await client.post(f"/api/jobs/{job}/reprocess", json={"scope": "items", "itemIds": [strange]})
+    assert refused.status_code == 404
+
+
+async def test_the_same_idempotency_key_gives_the_same_job_for_one_user(service: Service) -> None:
+    async def send(who: str) -> Any:
+        answer = await (await service.client(who)).post(
+            "/api/jobs", files={"file": ("a.csv", CSV)}, data={"pipeline": "look_up"}, headers={"Idempotency-Key": "k1"}
+        )
+        return answer.json()
+
+    answers = await asyncio.gather(*(send("ann") for _ in range(8)))
+    assert len({answer["jobId"] for answer in answers}) == 1
+    assert sum(answer["created"] for answer in answers) == 1
+    assert (await send("bob"))["jobId"] != answers[0]["jobId"]
+    assert (await service.fetch("select count(*) as n from penstock.files"))[0]["n"] == 2
+
+
+async def test_a_file_that_was_sent_before_is_noticed(service: Service) -> None:
+    first = await submit(service)
+    client = await service.client()
+    answer = await client.post("/api/jobs", files={"file": ("copy.csv", CSV)}, data={"pipeline": "look_up"})
+    assert answer.json()["duplicateOf"] == first
+    bob = await (await service.client("bob")).post(
+        "/api/jobs", files={"file": ("x.csv", CSV)}, data={"pipeline": "look_up"}
+    )
+    assert bob.json()["duplicateOf"] is None
+
+
+async def test_rows_may_come_as_json(service: Service) -> None:
+    client = await service.client()
+    body = {"pipeline": "look_up", "items": [{"name": "bolt", "size": 3}, {"name": "nut", "colour": None}]}
+    job = (await client.post("/api/jobs", json=body)).json()["jobId"]
+    shown = (await client.get(f"/api/jobs/{job}")).json()
+    assert (shown["type"], shown["columns"], shown["totalItems"]) == ("rows", ["name", "size", "colour"], 2)
+    plain = (await client.post("/api/jobs", json={"pipeline": "add", "items": [{"left": 1, "right": 2}]})).json()[
+        "jobId"
+    ]
+    assert (await client.get(f"/api/jobs/{plain}")).json()["totalItems"] == 1
+    wrong = await client.post("/api/jobs", json={"pipeline": "add", "items": [{"left": 1, "right": 2}, {"left": "x"}]})
+    assert wrong.status_code == 400
+    assert "row 2" in wrong.json()["detail"]
+
+
+async def test_an_owner_with_too_much_open_has_to_wait(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = await submit(service)
+    await store(service, job)
+    limited = service.app.settings.model_copy(update={"owner_max_jobs": 1})
+    service.api.state.ground.settings = limited
+    client = await service.client()
+    answer = await client.post("/api/jobs", files={"file": ("a.csv", CSV)}, data={"pipeline": "look_up"})
+    assert answer.status_code == 429
+    assert answer.headers["retry-after"] == "60"
+
+
+async def test_pending_shows_the_open_items_of_all_jobs_of_one_owner(service: Service) -> None:
+    for who in ("ann", "ann", "bob"):
+        await store(service, await submit(service, who=who))
+    client = await service.client()
+    page = (await client.get("/api/pending?pageSize=100")).json()
+    assert len(page["items"]) == 8
+    assert {item["status"] for item in page["items"]} == {"PENDING"}
+    assert len((await client.get("/api/pending?pageSize=100&jobType=xlsx")).json()["items"]) == 0
+    root = await service.client("root")
+    assert len((await root.get("/api/pending?pageSize=100&userId=all")).json()["items"]) == 12
+    assert (await client.get("/api/pending?userId=all")).status_code == 403
+
+
+async def test_a_deleted_job_is_gone_at_once_and_its_rows_soon(service: Service) -> None:
+    from penstock.engine.upkeep.deleted import RemoveDeleted
+    from penstock.engine.upkeep.sweep import SweepCancelled
+
+    client = await service.client()
+    job = await submit(service)
+    await store(service, job)
+    assert (await client.delete(f"/api/jobs/{job}")).status_code == 204
+    for path in ("", "/items"):
+        assert (await client.get(f"/api/jobs/{job}{path}")).status_code == 404
+    assert (await client.get("/api/jobs")).json()["items"] == []
+    async with service.app.connection() as connection:
+        await SweepCancelled(events=service.app.events).run_once(connection)
+        for _ in range(2):
+            await RemoveDeleted(settled_seconds=0).run_once(connection)
+    assert await service.fetch("select 1 from penstock.tasks where job_id is not null") == []
+    for table in ("jobs", "imports", "files", "file_chunks", "outcomes", "lanes where job_id is not null"):
+        assert await service.fetch(f"select 1 from penstock.{table}") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("a.csv", b"", "empty"),
+        ("a.csv", b"name,brand\n", "no rows"),
+        ("a.csv", b"name,name\nx,y\n", "both called"),
+        ("a.csv", b"%PDF-1.7 something", "PDF"),
+        ("a.csv", b"a,b\n\x00,1\n", "NUL"),
+        ("a.csv", (",".join(f"c{n}" for n in range(3000)) + "\n" + "1\n").encode(), "columns"),
+    ],
+)
+async def test_a_file_that_cannot_be_read_is_refused_at_once(
+    service: Service, name: str, data: bytes, says: str
+) -> None:
+    client = await service.client()
+    answer = await client.post("/api/jobs", files={"file": (name, data)}, data={"pipeline": "look_up"})
+    assert answer.status_code == 400
+    assert says in answer.json()["detail"]
+    assert await service.fetch("select 1 from penstock.files") == []
+
+
+async def test_a_bad_row_ends_the_import_and_the_rows_before_it_stay(service: Service) -> None:
+    rows = b"name\n" + b"".join(b"item %d\n" % n for n in range(200_000)) + b'"never closed\n'
+    job = await submit(service, rows)
+    result = await store(service, job)
+    assert result["rows"] == 200_000
+    shown = (await (await service.client()).get(f"/api/jobs/{job}")).json()
+    assert shown["import"]["state"] == "failed"
+    assert shown["import"]["problem"]["row"] == 200_001
+    assert "200,000 rows before it are stored" in shown["import"]["problem"]["detail"]
+    assert shown["totalItems"] == 200_000
+
+
+async def test_wrong_requests_are_told_what_is_wrong(service: Service) -> None:
+    client = await service.client()
+    job = await submit(service)
+    for path, status in (
+        (f"/api/jobs/{job}/items?statuses=WAITING", 400),
+        (f"/api/jobs/{job}/items?pageSize=1000000000", 422),
+        (f"/api/jobs/{job}/items?sort=name", 422),
+        ("/api/jobs/0", 422),
+        ("/api/jobs/99999", 404),
+        ("/api/jobs/99999999999999999999", 422),
+    ):
+        answer = await client.get(path)
+        assert answer.status_code == status, path
+        assert answer.headers["content-type"] == "application/problem+json"
+    unknown = await client.post("/api/jobs", json={"pipeline": "nothing", "items": [{}]})
+    assert (unknown.status_code, "look_up" in unknown.json()["detail"]) == (400, True)
+    outside = await client.post("/api/jobs", json={"pipeline": "look_up", "fileRef": "/etc/passwd"})
+    assert outside.status_code == 400
+    assert (await (await service.client("eve")).post("/api/jobs", json={})).status_code == 403

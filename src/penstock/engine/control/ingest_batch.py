@@ -44,7 +44,7 @@ class IngestBatch:
     bounds: IngestBounds
     rows: int
     reason: str
-    # How long the last batches took, since the size was last halved.
+    # How long the last batches of about this size took.
     recent_ms: tuple[float, ...] = ()
     # The size that was too much, how many quick batches it takes to try it again, and how many there were.
     ceiling_rows: int | None = None
@@ -84,7 +84,7 @@ class IngestBatch:
         return failed._smaller(f"error {failed.errors} in a row"), random() * most
 
     def _after_a_full_one(self, took_ms: float, fits: int) -> "IngestBatch":
-        calm = replace(self, calm=self.calm + 1)
+        calm = replace(self, calm=self.calm + 1 if took_ms <= self.bounds.p95_ms else 0)
         if self.ceiling_rows is not None and self.rows >= self.ceiling_rows and calm.calm >= self.patience:
             # What was too much is not any more.
             calm = replace(calm, ceiling_rows=None, patience=1)
@@ -98,7 +98,7 @@ class IngestBatch:
         ceiling = calm.ceiling_rows
         if ceiling is not None and wanted >= ceiling and calm.calm < self.patience:
             return replace(calm, reason=f"{ceiling:,} rows were too much; {calm.calm} of {self.patience} quick batches")
-        return replace(calm, rows=wanted, calm=0, reason=f"{took_ms:.0f} ms for a batch: room for more")
+        return replace(calm, rows=wanted, calm=0, recent_ms=(), reason=f"{took_ms:.0f} ms for a batch: room for more")
 
     def _smaller(self, why: str) -> "IngestBatch":
         patience = (

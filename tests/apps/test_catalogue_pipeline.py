@@ -122,6 +122,15 @@ async def test_a_drill_of_600_watts_is_not_the_one_of_500(world: World):
     assert await world.outcomes(job_id) == []
 
 
+async def test_of_two_products_that_fit_alike_none_is_taken(world: World):
+    await world.know(*(Understood(title=f"Zephyr Desk Lamp {watts} W", brand="Zephyr") for watts in (51, 12)))
+    job_id = await world.submit(["title", "brand"], [["Desk Lamp", "Zephyr"], ["Desk Lamp 12W", "Zephyr"]])
+    await drain(world.app, advance=True)
+    unclear, clear = await world.outcomes(job_id)
+    assert unclear["status"] == State.NOT_FOUND
+    assert clear["result"]["columns"]["Matched title"] == "Zephyr Desk Lamp 12 W"
+
+
 async def test_what_cannot_be_looked_up_is_skipped_with_the_reason(world: World):
     job_id = await world.submit(["EAN", "Menge"], [["4006381333930", "2"]])
     await drain(world.app)

@@ -12,6 +12,7 @@ from penstock.apps.catalogue.provider import Hit, Query
 
 # A part of a title that is spelled less alike than this is another word.
 _LEAST_WORD_SIMILARITY = 0.6
+_CLEARLY_BETTER = 0.02
 
 
 class LocalProducts:
@@ -53,18 +54,26 @@ async def _guess(connection: Any, title: str, threshold: float) -> Product | Non
     found = await products.by_words(connection, title)
     if not found:
         found = await products.by_trigrams(connection, title, max(threshold, _LEAST_WORD_SIMILARITY))
-    return found[0] if found else None
+    return _only(found)
 
 
 def _fitting(title: str, found: Sequence[Product]) -> Product | None:
     """The most alike whose numbers do not contradict: a drill of 500 W is not the one of 600 W, however alike the
     rest is. A title that leaves numbers out contradicts nothing."""
     asked = numbers(title)
-    for product in found:
-        known = numbers(product.search_title)
-        if asked <= known or known <= asked:
-            return product
-    return None
+    known = [(product, numbers(product.search_title)) for product in found]
+    return _only([product for product, has in known if asked <= has or has <= asked])
+
+
+def _only(found: Sequence[Product]) -> Product | None:
+    """The best, unless others that are called differently fit as well: to take one of them would be to roll dice."""
+    if not found:
+        return None
+    best = found[0]
+    rivals = [
+        one for one in found if one.score > best.score - _CLEARLY_BETTER and one.search_title != best.search_title
+    ]
+    return None if rivals else best
 
 
 def _hit(query: Query, found: Product) -> Hit:

@@ -67,7 +67,7 @@ class Claimer:
         job: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``pipelines``: the stages this runner serves, by id, in the order they are served. ``job``: its lanes only."""
+        """``pipelines``: the stages this runner serves, by id, in the order they are served; ``job``: no others."""
         self._link = link
         self._worker = worker
         self._failpoints = failpoints

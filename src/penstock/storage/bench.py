@@ -102,3 +102,19 @@ async def hold_snapshot(connection: Connection) -> None:
 
 async def machine(connection: Connection) -> dict[str, str]:
     return dict(await connection.fetchrow(_sql.machine))
+
+
+async def flat_table(connection: Connection) -> None:
+    """An empty one."""
+    await connection.execute(_sql.flat_table)
+    await connection.execute(_sql.empty_flat_table)
+
+
+async def empty_tables(connection: Connection) -> None:
+    await connection.execute(_sql.empty_tables)
+
+
+async def fill_job(
+    connection: Connection, *, stage: int, job: int, owner: str, lane: int, first: int, count: int
+) -> None:
+    await connection.execute(_sql.fill_job, stage, job, owner, lane, first, count, timeout=3600)

@@ -46,6 +46,20 @@ def register(app: typer.Typer) -> None:
         _run(bench.growth(session, bench.QUICK if quick else bench.FULL))
 
     @command(app)
+    def ingest(session: Session, quick: QuickOption = False) -> None:
+        """A million rows of CSV through the whole intake, against COPY of the same rows."""
+        from penstock.cli.bench import ingest as bench
+
+        _run(bench.ingest(session, bench.QUICK if quick else bench.FULL))
+
+    @command(app)
+    def pages(session: Session, quick: QuickOption = False) -> None:
+        """Lists of a job of ten million rows, against those of a job of ten thousand."""
+        from penstock.cli.bench import pages as bench
+
+        _run(bench.pages(session, bench.QUICK if quick else bench.FULL))
+
+    @command(app)
     async def storm(
         session: Session, quick: QuickOption = False, seed: SeedOption = None, keep: KeepOption = False
     ) -> int:

@@ -47,7 +47,8 @@ class Runner:
         job: int | None = None,
         lapsed: Callable[[], None] = lambda: None,
     ) -> None:
-        """``job``: serve only its tasks. ``lapsed`` is called when the leases do not certainly hold any more; from then on nothing starts."""
+        """``job``: serve only its tasks. ``lapsed`` is called when the leases do not certainly hold any more; from then
+        on nothing starts."""
         self._settings = settings
         self._url = url
         self._job = job

@@ -75,3 +75,42 @@ select count(*) from penstock.stages
 -- name: machine
 select version() as server, current_setting('synchronous_commit') as synchronous_commit,
        current_setting('fsync') as fsync, current_setting('shared_buffers') as shared_buffers
+
+-- name: flat_table
+-- The rows of a CSV as they stand, without an index: the least that storing them can cost.
+create table if not exists penstock.bench_flat (
+    c1 text, c2 text, c3 text, c4 text, c5 text, c6 text, c7 text, c8 text)
+
+-- name: empty_flat_table
+truncate penstock.bench_flat
+
+-- name: empty_tables
+-- Between two measurements.
+truncate penstock.tasks, penstock.queue, penstock.outcomes, penstock.counts, penstock.file_chunks, penstock.files,
+         penstock.imports, penstock.lanes, penstock.jobs
+
+-- name: fill_job
+-- Finished and waiting rows of one job, as workers would have left them: of ten, five are done, one has failed, the rest
+-- waits. Times differ by a millisecond per hundred rows.
+with placed as (
+    insert into penstock.tasks (entry, job_id, owner, input)
+    select $1, $2, $3, jsonb_build_object('row', $5 + number, 'cells', jsonb_build_array(
+        'A-' || ($5 + number), 'Oak table, oiled, extendable, with steel legs', 'Acme', '4006381333931', '12.90', 'EUR',
+        'https://shop.example/p/' || ($5 + number), 'furniture'))
+    from generate_series(1, $6::integer) as number
+    returning id
+), waiting as (
+    insert into penstock.queue (task_id, lane, stage, run_at, updated_at)
+    select id, $4, $1, now(), now() + id / 100 * interval '1 millisecond' from placed where id % 10 >= 6
+), ended as (
+    insert into penstock.outcomes (task_id, job_id, lane, stage, status, attempts, run, finished_at, result, error)
+    select id, $2, $4, $1, case when id % 10 = 5 then 3 else 2 end, 1, 1, now() + id / 100 * interval '1 millisecond',
+           case when id % 10 < 5 then '{"columns": {"Price": 12.9, "Retailer": "Acme", "Match": "gtin"}}'::jsonb end,
+           case when id % 10 = 5 then '{"type": "TransientError", "message": "the shop did not answer"}'::jsonb end
+    from placed where id % 10 < 6
+)
+insert into penstock.counts (lane, stage, state, n)
+select $4, $1, k.state, count(*) from placed
+join (values (0, 0, 9), (2, 0, 4), (3, 5, 5)) as k (state, first, last) on id % 10 between k.first and k.last
+group by k.state
+

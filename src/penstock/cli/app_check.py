@@ -40,12 +40,13 @@ async def check(reference: str, only: Sequence[str] = ()) -> None:
 
 def problem_of(reference: str, only: Iterable[str]) -> str | None:
     """What keeps a worker from serving it, as a sentence, or None."""
+    from penstock.cli.extensions import EXTENSIONS
     from penstock.engine.worker.process import load_app
 
     try:
         # Its traceback is shown below, without the frames that are ours.
         with contextlib.redirect_stderr(io.StringIO()):
-            app = load_app(reference)
+            app = load_app(reference, EXTENSIONS)
     except PenstockError as error:
         if error.__cause__ is not None:
             sys.stderr.write(_users_part(error.__cause__))

@@ -3,11 +3,12 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.config import Settings
+from penstock.errors import DatabaseError
 from penstock.storage import database, embedded, migrate
 
 _PASSWORD_OF_USER = re.compile(r"^(\w+://[^:/?#@]*):.*@", re.DOTALL)
@@ -28,6 +29,12 @@ class Place:
         if self.server is not None:
             return f"embedded PostgreSQL in {self.server.home}"
         return without_password(self.url)
+
+    def keep_running(self) -> None:
+        """Called in a thread while the database does not answer: the embedded server is ours to start again."""
+        if self.server is not None:
+            with suppress(DatabaseError):
+                self.server.ensure_running()
 
 
 @asynccontextmanager

@@ -15,6 +15,13 @@ from penstock.model import NotFound
 
 app = Penstock("demo")
 
+
+def install(into: Penstock) -> None:
+    """Declare all of it in another application, under the same names."""
+    into.pipelines.update(app.pipelines)
+    into.schedules.update(app.schedules)
+
+
 _PRICES = {"oak-table": 420, "pine-chair": 65, "brass-lamp": 89, "wool-rug": 230, "linen-curtain": 48}
 
 

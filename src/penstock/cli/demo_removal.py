@@ -39,7 +39,12 @@ async def _remove(connection: Any, shop: "Penstock") -> dict[str, Any]:
     pipelines = list(shop.pipelines)
     await demo.bound(connection)
     await demo.lock(connection)
-    schedules = await demo.delete_schedules(connection, shop.name, pipelines)
+    # Declared by whoever was started last: the demonstration alone, or as a part of `penstock up`.
+    schedules = [
+        name
+        for source in (shop.name, "penstock")
+        for name in await demo.delete_schedules(connection, source, pipelines)
+    ]
     tasks = 0
     for name in shop.schedules:
         tasks += await demo.delete_tasks(connection, pipelines, JOB_PREFIX, f"schedule:{name}:")

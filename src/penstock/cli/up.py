@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.cli.command import command
+from penstock.cli.extensions import BUILT_IN
 from penstock.cli.session import Session
 from penstock.cli.worker import OnlyOption, ProfileOption, RunnersOption
 
 if TYPE_CHECKING:
     from penstock.cli.serving import Up
 
-DEMO = "penstock.cli.demo_app:app"
 PortOption = Annotated[
     int | None,
     typer.Option("--port", min=0, max=65535, help="Of the HTTP endpoint; also PENSTOCK_PORT; 0: a free port."),
@@ -27,20 +27,21 @@ def register(app: typer.Typer) -> None:
         profile: ProfileOption = None,
         port: PortOption = None,
     ) -> int:
-        """Start everything on this machine: database, schema, workers and the HTTP endpoint.
+        """Start everything on this machine: database, schema, workers and the HTTP service.
 
-        Without a database URL it starts the embedded server; without an application it runs a small demonstration.
-        Ctrl-C stops all of it and leaves no process behind.
+        Without a database URL it starts the embedded server; without an application it runs those that ship with
+        Penstock. The link it prints logs you in as admin, once. Ctrl-C stops all of it and leaves no process behind.
         """
         from penstock.cli.serving import Plan, serve
 
         settings = session.options.load(runners=runners, profile=profile and profile.value, port=port)
         plan = Plan(
             settings=settings,
-            app=settings.app or DEMO,
+            app=settings.app or BUILT_IN,
             app_is_the_users=settings.app is not None,
             only=tuple(only or ()),
             port=settings.port,
+            service=True,
             may_migrate=True,
         )
         return await serve(session, plan, lambda ready: _announce(session, ready))
@@ -53,15 +54,26 @@ def _announce(session: Session, up: "Up") -> None:
     runners = plan.settings.runners
     if session.out.json:
         session.out.emit(
-            {"version": VERSION, "http": up.address, "database": up.place.shown, "app": plan.app, "runners": runners}
+            {
+                "version": VERSION,
+                "http": up.address,
+                "login": up.login,
+                "database": up.place.shown,
+                "app": plan.app,
+                "runners": runners,
+            }
         )
-    demo = " (a demonstration; name yours with --app module:name)" if plan.app == DEMO else ""
-    first = "`penstock demo` enqueues some work, " if plan.app == DEMO else ""
+    built_in = " (what ships with Penstock; name yours with --app module:name)" if plan.app == BUILT_IN else ""
+    first = "`penstock demo` enqueues some work, " if plan.app == BUILT_IN else ""
+    login = f"{up.login}  (once, within 15 minutes)" if up.login else "`penstock users login NAME` prints a link"
     session.out.say(
         f"\nPenstock {VERSION} is up.\n"
-        f"  HTTP         {up.address}  (/healthz, /readyz, /metrics)\n"
+        f"  HTTP         {up.address}  (/api, /healthz, /readyz, /metrics)\n"
+        f"  log in       {login}\n"
+        f"  for curl     `penstock tokens create admin` prints a token: curl -H 'Authorization: Bearer TOKEN'"
+        f" {up.address}/api/me\n"
         f"  database     {up.place.shown}\n"
-        f"  application  {plan.app}{demo}\n"
+        f"  application  {plan.app}{built_in}\n"
         f"  runners      {runners}\n\n"
         f"Next, in another terminal: {first}`penstock status` shows what happens. Ctrl-C here stops everything.\n"
     )

@@ -29,7 +29,9 @@ class Fleet:
         app: str,
         only: Sequence[str] = (),
         server: EmbeddedServer | None = None,
+        extensions: Sequence[str] = (),
     ) -> None:
+        """``extensions``: functions, as module:name, that declare further tasks in the application of every runner."""
         self._settings = settings
         self._url = url
         self._server = server
@@ -43,6 +45,7 @@ class Fleet:
                 app=app,
                 url=url,
                 only=tuple(only),
+                extensions=tuple(extensions),
                 settings=settings.model_dump(mode="json", exclude={"database_url", "app"}),
             ),
             events=self._events,

@@ -1,6 +1,7 @@
 """Every request gets an id, a line in the log, and headers that browsers need."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -20,8 +21,10 @@ _SLOW_MS = 500.0
 class Requests:
     """ASGI middleware, outermost but one, so that also a refused request is told."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, counted: Callable[..., None] = lambda **_: None) -> None:
+        """``counted`` is told method, route, status and seconds of every answer."""
         self._app = app
+        self._counted = counted
         self._log = structlog.get_logger("penstock.service")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -37,6 +40,7 @@ class Requests:
             if message["type"] == "http.response.start":
                 seen["status"] = message["status"]
                 present = {name.lower() for name, _ in message["headers"]}
+                seen["endless"] = (b"content-type", b"text/event-stream; charset=utf-8") in message["headers"]
                 message["headers"] = [
                     *message["headers"],
                     (b"x-request-id", request_id.encode()),
@@ -48,7 +52,15 @@ class Requests:
             try:
                 await self._app(scope, receive, sending)
             finally:
-                self._tell(scope, seen.get("status"), (time.monotonic() - started) * 1000)
+                took = time.monotonic() - started
+                # A stream lasts as long as somebody looks: that is not slow.
+                self._tell(scope, seen.get("status"), 0.0 if seen.get("endless") else took * 1000)
+                self._counted(
+                    method=scope["method"],
+                    route=getattr(scope.get("route"), "path", None),
+                    status=seen.get("status"),
+                    seconds=None if seen.get("endless") else took,
+                )
 
     def _tell(self, scope: Scope, status: int | None, took_ms: float) -> None:
         """The path without its query: filters may hold what people typed."""

@@ -1,5 +1,6 @@
 """Telling outside listeners. One function per query of ``sql/changes.sql``."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from penstock.storage.queries import load
@@ -18,3 +19,8 @@ async def clock(connection: Connection) -> float:
     """Seconds since 1970, as the database sees it."""
     seconds: float = await connection.fetchval(_sql.clock)
     return seconds
+
+
+async def owners(connection: Connection, job_ids: Sequence[int]) -> dict[int, str | None]:
+    """Jobs that do not exist are left out."""
+    return {row["id"]: row["owner"] for row in await connection.fetch(_sql.owners, list(job_ids))}

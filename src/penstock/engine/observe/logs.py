@@ -21,22 +21,26 @@ _NOT_LOGGED = frozenset({"job_of"})
 
 def make_logger(settings: Settings) -> Any:
     """A logger of its own, so that the application's logging set-up is left alone."""
-    as_json = _as_json(settings)
+    return structlog.wrap_logger(structlog.PrintLogger(sys.stderr), **style(settings))
+
+
+def style(settings: Settings) -> dict[str, Any]:
+    """How a line looks and which are told, for whoever sets up a logger of ours."""
     renderer: Any = (
         structlog.processors.JSONRenderer(serializer=lambda value, **_: orjson.dumps(value, default=str).decode())
-        if as_json
+        if _as_json(settings)
         else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     )
-    return structlog.wrap_logger(
-        structlog.PrintLogger(sys.stderr),
-        processors=[
+    return {
+        "processors": [
+            structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             renderer,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[settings.log_level]),
-        cache_logger_on_first_use=True,
-    )
+        "wrapper_class": structlog.make_filtering_bound_logger(_LEVELS[settings.log_level]),
+        "cache_logger_on_first_use": True,
+    }
 
 
 def log_subscriber(settings: Settings, labels: Mapping[int, str]) -> Subscriber:

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -55,6 +56,7 @@ class Orders:
     only: list[str]
     settings: dict[str, Any]
     supervisor_pid: int
+    extensions: list[str]
 
     def encode(self) -> str:
         return orjson.dumps(asdict(self)).decode()
@@ -68,27 +70,41 @@ def die_with(supervisor_pid: int) -> None:
         os._exit(1)
 
 
-def load_app(reference: str) -> Penstock:
+def load_app(reference: str, extensions: Sequence[str] = ()) -> Penstock:
+    """``extensions``: functions, as module:name, called with the application before it is opened, so that they can
+    declare tasks of their own in it."""
+    app = _imported(reference)
+    if not isinstance(app, Penstock):
+        raise UsageError(
+            f"{reference} is a {type(app).__name__}, not a Penstock application. Point --app at the object."
+        )
+    for extension in extensions:
+        install = _imported(extension)
+        if not callable(install):
+            raise UsageError(
+                f"The extension {extension} is a {type(install).__name__}, not a function. Name one that takes the"
+                " application."
+            )
+        install(app)
+    return app
+
+
+def _imported(reference: str) -> object:
     try:
-        app = resolve(reference)
+        return resolve(reference)
     except PenstockError:
         raise
     except (Exception, SystemExit) as error:
         # The user's own module failed; starting again would not help, and its traceback says where.
         traceback.print_exc()
         raise UsageError(f"Importing {reference} failed: {type(error).__name__}: {error}.") from error
-    if not isinstance(app, Penstock):
-        raise UsageError(
-            f"{reference} is a {type(app).__name__}, not a Penstock application. Point --app at the object."
-        )
-    return app
 
 
 async def _serve(orders: Orders, slots: Slots) -> None:
     settings: Settings = load(**orders.settings, database_url=orders.url)
     channel = await Channel.over(socket.socket(fileno=orders.channel))
     counter, subscribers = observers(settings)
-    app = load_app(orders.app)
+    app = load_app(orders.app, orders.extensions)
     changes = Changes(app.connection)
     events = Events((*subscribers, changes.on_event))
     app.use(settings, events)

@@ -24,6 +24,7 @@ class Blueprint:
     url: str
     only: tuple[str, ...]
     settings: dict[str, Any]
+    extensions: tuple[str, ...] = ()
 
 
 class RunnerProcess:
@@ -56,6 +57,7 @@ class RunnerProcess:
             only=list(blueprint.only),
             settings=blueprint.settings,
             supervisor_pid=os.getpid(),
+            extensions=list(blueprint.extensions),
         )
         try:
             child = await nursery.start_runner(orders, theirs)

@@ -1,0 +1,7 @@
+"""What every worker and every service carries beside the application it was given, by name: nothing is imported."""
+
+# Served where no application is named.
+BUILT_IN = "penstock.cli.applications:app"
+
+# Functions that declare further tasks in the application: here, those of the service itself.
+EXTENSIONS = ("penstock.intake.importing:install",)

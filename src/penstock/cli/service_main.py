@@ -1,0 +1,107 @@
+"""The main of the service process that `penstock up` keeps; see ``service_process.py``."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import AsyncIterator
+from typing import Any, NoReturn
+
+import uvloop
+
+from penstock.cli.extensions import BUILT_IN
+from penstock.config import load
+from penstock.engine.events import Events
+from penstock.engine.observe.logs import log_subscriber
+from penstock.engine.worker.channel import Channel
+from penstock.engine.worker.process import die_with, load_app
+from penstock.errors import PenstockError
+from penstock.service.app import create
+from penstock.service.live import Live
+from penstock.service.server import Server, configure_logs, run
+
+
+class Supervisor:
+    """The other end of the channel: asked for its metrics, and obeyed."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._number = 0
+        self._asked: dict[int, asyncio.Future[bytes | None]] = {}
+
+    async def ask(self, metrics: list[list[Any]]) -> bytes | None:
+        self._number += 1
+        number = self._number
+        self._asked[number] = asyncio.get_running_loop().create_future()
+        try:
+            self._channel.send(ask=number, metrics=metrics)
+            return await self._asked[number]
+        finally:
+            del self._asked[number]
+
+    async def obey(self, messages: AsyncIterator[dict[str, Any]], server: Server) -> NoReturn:
+        async for message in messages:
+            if message.get("stop"):
+                server.stop()
+            waiting = self._asked.get(message.get("answer", 0))
+            if waiting is not None and not waiting.done():
+                waiting.set_result(message["text"].encode())
+        # Nobody would stop us any more.
+        os._exit(1)
+
+
+async def _serve(channel_number: int) -> None:
+    channel = await Channel.over(socket.socket(fileno=channel_number))
+    messages = channel.messages()
+    orders = (await anext(messages))["orders"]
+    settings = load(**orders["settings"], database_url=orders["url"])
+    configure_logs(settings)
+    app = load_app(orders["app"], orders["extensions"])
+    supervisor = Supervisor(channel)
+    live = Live(app, supervisor=supervisor.ask)
+    labels = live.metrics.counter.labels
+    app.use(settings, Events([log_subscriber(settings, labels)]))
+    api = create(app, further=routers_for(orders["app"]), live=live)
+    server = Server(api, settings)
+    obeying = asyncio.create_task(supervisor.obey(messages, server))
+    listening = socket.socket(fileno=orders["listening"])
+    await run(api, server, listening, ready=lambda: channel.send(ready=True))
+    obeying.cancel()
+
+
+def routers_for(app: str) -> list[Any]:
+    """Applications of Penstock bring routes of their own; an application of a user has none."""
+    if app != BUILT_IN:
+        return []
+    from penstock.cli import applications
+
+    return applications.routers()
+
+
+def _leave_signals_to_the_parent() -> None:
+    """Ctrl-C reaches the whole group; only the parent decides, and tells us."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
+
+
+def main() -> NoReturn:
+    die_with(int(sys.argv[2]))
+    _leave_signals_to_the_parent()
+    code = 0
+    try:
+        uvloop.run(_serve(int(sys.argv[1])))
+    except PenstockError as error:
+        sys.stderr.write(f"penstock service: {error}\n")
+        code = 1
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stderr.flush()
+    # Threads that somebody's module started must not keep the process.
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -57,8 +57,8 @@ class HttpProvider:
 
     async def look_up(self, query: Query, ctx: Context) -> Hit | None:
         await self._tell_limit()
+        self._check_circuit()
         async with self._pacing.turn():
-            self._check_circuit()
             try:
                 await ctx.limiter(self._options.key).acquire()
             except ThrottledError as busy:
@@ -121,8 +121,8 @@ class HttpProvider:
             status, headers, body = await self._get_once(url)
             if status not in _REDIRECTS or "location" not in headers:
                 return status, headers, body
-            url = urljoin(url, headers["location"])
             try:
+                url = urljoin(url, headers["location"])
                 stays = origin_of(url) == self._options.origin
             except ValueError:
                 stays = False

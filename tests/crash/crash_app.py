@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from penstock import Context, Penstock, RetryPolicy
+from penstock.intake import importing
 from penstock.testing.ledger import Pen
 
 app = Penstock("crash")
@@ -114,3 +115,12 @@ async def ends_its_connection(ctx: Context, statement: str = "select pg_terminat
     pen.note(ctx, "start")
     async with ctx.transaction() as transaction:
         await transaction.connection.execute(statement)
+
+
+@app.task(retry=_AT_ONCE)
+async def row_of_file(ctx: Context, row: int, cells: list[str]) -> int:
+    pen.note(ctx, "start")
+    return row
+
+
+importing.install(app)

@@ -37,9 +37,8 @@ async def test_rows_of_a_file_become_items_and_are_processed(service: Service) -
     client = await service.client()
     job = await submit(service)
     first = (await client.get(f"/api/jobs/{job}")).json()
-    assert (first["queueState"], first["totalItems"], first["import"]["state"]) == ("QUEUED", 0, "waiting")
+    assert (first["queueState"], first["totalItems"], first["import"]["state"]) == ("QUEUED", 4, "stored")
     assert first["columns"] == ["name", "brand"]
-    await store(service, job)
     await done(service, job)
     last = (await client.get(f"/api/jobs/{job}")).json()
     assert last["import"]["state"] == "stored"
@@ -60,6 +59,18 @@ async def test_rows_of_a_file_become_items_and_are_processed(service: Service) -
     assert [item["status"] for item in page["items"]] == ["DONE", "NOT_FOUND", "ERROR", "DONE"]
     assert page["items"][0]["result"] == {"Found": "BOLT"}
     assert page["items"][0]["inputSummary"] == {"name": "bolt", "brand": "Acme"}
+
+
+async def test_rows_of_a_large_file_follow_when_a_worker_stores_them(service: Service) -> None:
+    client = await service.client()
+    job = await submit(service, b"name\n" + b"".join(b"item %d\n" % n for n in range(150_000)))
+    first = (await client.get(f"/api/jobs/{job}")).json()
+    assert (first["queueState"], first["totalItems"], first["import"]["state"]) == ("QUEUED", 0, "waiting")
+    assert await store(service, job) == {"rows": 150_000, "problem": None}
+    last = (await client.get(f"/api/jobs/{job}")).json()
+    assert (last["totalItems"], last["import"]["state"], last["import"]["rowsStored"]) == (150_000, "stored", 150_000)
+    assert last["import"]["batchRows"] > 64
+    assert last["import"]["batchReason"]
 
 
 async def test_pages_go_through_every_item_once_in_both_orders(service: Service) -> None:
@@ -252,6 +263,8 @@ async def test_a_deleted_job_is_gone_at_once_and_its_rows_soon(service: Service)
         ("a.csv", b"name,name\nx,y\n", "both called"),
         ("a.csv", b"%PDF-1.7 something", "PDF"),
         ("a.csv", b"a,b\n\x00,1\n", "NUL"),
+        ("a.csv", b'a,b\n1,2\n3,"never closed\n', "Row 2"),
+        ("a.csv", b"a,b\n1,2\n3," + b"x" * 70_000, "Row 2"),
         ("a.csv", (",".join(f"c{n}" for n in range(3000)) + "\n" + "1\n").encode(), "columns"),
     ],
 )

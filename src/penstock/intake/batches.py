@@ -2,27 +2,22 @@
 
 import asyncio
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from penstock.engine.app import Penstock
 from penstock.engine.control.ingest_batch import IngestBatch
-from penstock.intake import csv_rows, files, xlsx_rows, zip_images
+from penstock.intake import csv_rows, files, inputs, xlsx_rows, zip_images
 from penstock.intake.csv_shape import CsvShape
-from penstock.intake.export.formulas import unguard
 from penstock.intake.refused import FileRefused
 from penstock.intake.xlsx_rows import XlsxShape
-from penstock.model import MAX_INPUT_BYTES
 from penstock.storage import files as file_table
 from penstock.storage.files import CHUNK_BYTES
 from penstock.storage.imports import Import
 
-_LONG_ROW = "Shorten its cells, or leave out columns that are not needed."
 _READ_SECONDS = 60.0
 
 
@@ -56,7 +51,7 @@ class Batch:
                 file_id = await files.store_image(
                     connection, owner=found.owner, name=name, data=row.data, job_id=found.job_id
                 )
-                made.append(_image_input(row.row, file_id, name))
+                made.append(inputs.of_image(row.row, file_id, name))
         return made
 
 
@@ -107,36 +102,16 @@ class Batches:
         found = self._found
         shape = dict(found.shape)
         if found.kind == "csv":
-            unguarded = bool(shape.pop("safe", False))
+            safe = bool(shape.pop("safe", False))
             shape["columns"] = tuple(shape["columns"])
-            return self._encoded(csv_rows.read(self._next_chunk, CsvShape(**shape)), unguarded=unguarded)
-        if found.kind == "images" and not shape["zip"]:
-            return self._listed(shape["files"])
+            rows = csv_rows.read(self._next_chunk, CsvShape(**shape))
+            return inputs.of_rows(rows, safe=safe, skip=found.rows_stored)
         self._folder = tempfile.TemporaryDirectory(prefix="penstock-")
         path = Path(self._folder.name) / "file"
         await files.spool(self._app, found.file_id, path)
         if found.kind == "images":
             return self._unpacked(path)
-        return self._encoded(xlsx_rows.read(path, XlsxShape(**shape)), unguarded=False)
-
-    def _encoded(self, rows: Iterator[list[str]], *, unguarded: bool) -> Generator[str]:
-        """Numbered as people see them; those that are stored already are passed over."""
-        done, dumps = self._found.rows_stored, orjson.dumps
-        for number, cells in enumerate(rows, start=1):
-            if number <= done:
-                continue
-            if unguarded:
-                cells = [unguard(cell) for cell in cells]
-            text = dumps({"row": number, "cells": cells})
-            if len(text) > MAX_INPUT_BYTES:
-                problem = f"it is {len(text):,} bytes long; at most {MAX_INPUT_BYTES:,} are kept."
-                raise FileRefused(problem, _LONG_ROW, row=number)
-            yield text.decode()
-
-    def _listed(self, listed: list[dict[str, Any]]) -> Generator[str]:
-        for number, one in enumerate(listed, start=1):
-            if number > self._found.rows_stored:
-                yield _image_input(number, one["file_id"], one["name"])
+        return inputs.of_rows(xlsx_rows.read(path, XlsxShape(**shape)), safe=False, skip=found.rows_stored)
 
     def _unpacked(self, path: Path) -> Generator[NewImage]:
         for number, image in enumerate(zip_images.entries(path), start=1):
@@ -151,7 +126,3 @@ class Batches:
     async def _read(self, number: int) -> bytes:
         async with self._app.connection() as connection:
             return await file_table.read_chunk(connection, self._found.file_id, number) or b""
-
-
-def _image_input(row: int, file_id: int, name: str) -> str:
-    return orjson.dumps({"row": row, "image": {"file_id": file_id, "name": name}}).decode()

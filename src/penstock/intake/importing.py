@@ -31,8 +31,9 @@ def install(app: Penstock) -> None:
     if IMPORT in app.pipelines:
         return
 
-    # Two at a time in a runner: they wait for the database most of the time, and reading takes a core.
-    @app.task(name=IMPORT, pool=2, timeout=_TIMEOUT_SECONDS, max_attempts=20)
+    # Small files were stored when they were sent. These are the large ones, and they wait for the database most of the
+    # time.
+    @app.task(name=IMPORT, pool=4, timeout=_TIMEOUT_SECONDS, max_attempts=20)
     async def store_rows(ctx: Context, job: int) -> Any:
         return await Importing(app, ctx, job).run()
 

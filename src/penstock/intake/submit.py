@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import tempfile
 from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from penstock.engine.definition import PipelineDefinition
 from penstock.engine.enqueue import EnqueueOptions, encoded_rows, prepare
 from penstock.engine.payload import clean_text, encode
 from penstock.errors import UnknownTask, UsageError
-from penstock.intake import csv_rows, files, kinds, xlsx_rows
+from penstock.intake import csv_rows, files, inputs, kinds, xlsx_rows
 from penstock.intake.files import StoredFile, plain_name
 from penstock.intake.refused import FileRefused
 from penstock.model import MAX_INPUT_BYTES
@@ -74,9 +74,12 @@ class Upload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Recognised:
+    """``inputs``: all of them, where the file is small enough to be stored at once; else a worker reads it."""
+
     kind: str
     columns: tuple[str, ...]
     shape: Mapping[str, Any]
+    inputs: list[str] | None = None
 
 
 async def submit_file(app: Penstock, submission: Submission, chunks: AsyncIterable[bytes]) -> Submitted:
@@ -118,8 +121,8 @@ async def _recognise(
     if found[0] in ("image", "zip"):
         if not pipeline.takes_images:
             raise FileRefused(f"{pipeline.name} takes no images.", "Upload a CSV or XLSX file.")
-        listed = [{"file_id": one.id, "name": one.name} for one in stored] if found[0] == "image" else []
-        return _Recognised(kind="images", columns=("Image",), shape={"zip": found[0] == "zip", "files": listed})
+        listed = [inputs.of_image(number, one.id, one.name) for number, one in enumerate(stored, start=1)]
+        return _Recognised(kind="images", columns=("Image",), shape={}, inputs=listed if found[0] == "image" else None)
     if not pipeline.takes_rows:
         raise FileRefused(f"{pipeline.name} takes no rows of files.", "Send its items as JSON.")
     return await asyncio.to_thread(_table, found[0], submission, stored[0], copy)
@@ -136,7 +139,12 @@ def _table(kind: str, submission: Submission, stored: StoredFile, copy: Path) ->
         delimiter=submission.delimiter,
         header=submission.header,
     )
-    return _Recognised(kind="csv", columns=shape.columns, shape={**asdict(shape), "safe": submission.safe})
+    found = _Recognised(kind="csv", columns=shape.columns, shape={**asdict(shape), "safe": submission.safe})
+    if not stored.whole:
+        return found
+    chunks = iter((stored.head, b""))
+    rows = csv_rows.read(lambda: next(chunks), shape)
+    return replace(found, inputs=list(inputs.of_rows(rows, safe=submission.safe)))
 
 
 async def _create(
@@ -160,11 +168,32 @@ async def _create(
         duplicate = await file_table.earlier_job(connection, owner=submission.owner, sha256=first.sha256, but=first.id)
         await file_table.belong(connection, [one.id for one in stored], job_id)
         await imports.create(connection, job_id=job_id, file_id=first.id, kind=found.kind, shape=found.shape)
-        # The owner's lane: files of one person do not hold up those of another.
-        options = EnqueueOptions(owner=submission.owner)
-        task_id, _ = await tasks.enqueue(connection, prepare(importing, {"job": job_id}, options))
-        await imports.assign(connection, job_id, task_id)
+        if found.inputs is not None:
+            await _store_all(
+                app, connection, pipeline, submission, job_id, found.inputs, sum(one.size_bytes for one in stored)
+            )
+        else:
+            # The owner's lane: files of one person do not hold up those of another.
+            options = EnqueueOptions(owner=submission.owner)
+            task_id, _ = await tasks.enqueue(connection, prepare(importing, {"job": job_id}, options))
+            await imports.assign(connection, job_id, task_id)
     return Submitted(job_id=job_id, created=True, file_id=first.id, duplicate_of=duplicate)
+
+
+async def _store_all(
+    app: Penstock,
+    connection: Any,
+    pipeline: PipelineDefinition,
+    submission: Submission,
+    job_id: int,
+    rows: Sequence[str],
+    size_bytes: int,
+) -> None:
+    """A small file: its rows are there when the answer is."""
+    why = "a small file: stored at once"
+    await imports.advance(connection, job_id, before=0, rows=len(rows), bytes_read=size_bytes, why=why)
+    await app.store_rows(connection, pipeline, rows, EnqueueOptions(owner=submission.owner, job_id=job_id))
+    await imports.finish(connection, job_id, "stored")
 
 
 async def submit_items(app: Penstock, submission: Submission, items: Sequence[Mapping[str, Any]]) -> Submitted:

@@ -1,7 +1,112 @@
-"""`penstock catalogue`: export."""
+"""`penstock catalogue export`"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
+
+from penstock.cli.command import command
+from penstock.cli.session import Session
+
+if TYPE_CHECKING:
+    from penstock.cli.progress import Progress
+    from penstock.engine.app import Penstock
+    from penstock.intake.export.layout import Layout
+
+
+class FileFormat(StrEnum):
+    csv = "csv"
+    xlsx = "xlsx"
+
+
+class CsvForm(StrEnum):
+    exact = "exact"
+    safe = "safe"
+
+
+JobArgument = Annotated[int, typer.Argument(metavar="JOB", min=1)]
+FormatOption = Annotated[FileFormat, typer.Option("--format", help="csv, or xlsx.")]
+FormOption = Annotated[
+    CsvForm, typer.Option("--form", help="CSV: safe puts an apostrophe before cells that would run as formulas.")
+]
+BomOption = Annotated[bool, typer.Option("--bom", help="CSV: begin with a byte order mark.")]
+FileOption = Annotated[
+    str, typer.Option("--file", metavar="FILE", help="Where to; - is the standard output.", show_default=False)
+]
 
 
 def register(app: typer.Typer) -> None:
     """Adds its commands to the group."""
+
+    @command(app)
+    async def export(
+        session: Session,
+        job: JobArgument,
+        file: FileOption = "-",
+        format: FormatOption = FileFormat.csv,
+        form: FormOption = CsvForm.exact,
+        bom: BomOption = False,
+    ) -> None:
+        """The stored rows of a job as a file: what came in, what was found, and how it ended."""
+        from penstock.intake.export.layout import layout_of
+
+        opened = await session.app()
+        layout = await layout_of(opened, job)
+        progress = session.out.progress(layout.rows)
+        with _target(file) as target:
+            if format is FileFormat.csv:
+                cells = await _csv(opened, layout, target, progress, form, bom)
+            else:
+                cells = await _xlsx(opened, layout, target, progress)
+        progress.end(layout.rows)
+        if cells:
+            session.out.warn(f"{cells:,} cells did not fit into their sheet; the sheet Manifest holds them.")
+        if file != "-":
+            data = {"job_id": job, "rows": layout.rows, "file": file, "manifest": cells}
+            session.out.show(data, f"{layout.rows:,} rows of job {job} are in {file}.")
+
+
+async def _csv(
+    app: "Penstock", layout: "Layout", target: BinaryIO, progress: "Progress", form: CsvForm, bom: bool
+) -> int:
+    from penstock.intake.export import csv_file
+
+    async for chunk in csv_file.stream(app, layout, form=csv_file.Form(form), mark=bom, told=progress.update):
+        target.write(chunk)
+    return 0
+
+
+async def _xlsx(app: "Penstock", layout: "Layout", target: BinaryIO, progress: "Progress") -> int:
+    from penstock.intake.export.xlsx_process import CHUNK_BYTES, written
+
+    async with written(app, layout, told=progress.update) as made:
+        while chunk := made.file.read(CHUNK_BYTES):
+            target.write(chunk)
+    return made.manifest
+
+
+@contextmanager
+def _target(file: str) -> Iterator[BinaryIO]:
+    """A file appears under its name when it is whole; one that was there before stays until then."""
+    if file == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(file)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as target:
+            yield target
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(0o666 & ~umask)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -13,8 +13,9 @@ from penstock.errors import TransientError
 from penstock.intake.capped import CappedChild, Caps
 from penstock.intake.refused import FileRefused
 
+# Ten seconds of work; on a busy machine they may take longer on the clock.
 # 50 megapixels with transparency are 200 MB decoded; a WEBP of that size takes four times as much on the way.
-CAPS = Caps(memory_mb=1024, cpu_seconds=10, answer_seconds=10.0)
+CAPS = Caps(memory_mb=1024, cpu_seconds=10, answer_seconds=30.0)
 MOST_PIXELS = 50_000_000
 MOST_BYTES = 50 * 1024 * 1024
 _PARSER = "penstock.intake.image_facts"
@@ -24,7 +25,7 @@ _IMAGES_PER_CHILD = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
-    """``format`` as scanners call it: EAN-13, QR Code, …"""
+    """``format`` as scanners call it: EAN-13, QR Code, … A UPC-A comes as the EAN-13 with a zero before it."""
 
     format: str
     text: str

@@ -35,7 +35,7 @@ def _number(value: float) -> str:
     if value.is_integer() and abs(value) < _EXACT:
         return str(int(value))
     text = repr(value)
-    return format(Decimal(text), "f") if "e" in text else text
+    return (format(Decimal(text), "f") if "e" in text else text).removesuffix(".0")
 
 
 def _duration(value: timedelta) -> str:

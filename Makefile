@@ -11,7 +11,7 @@ BENCHES := throughput enqueue latency growth
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install up test test-pooler check format bench bench-quick bench-peers chaos mutants lock docs schema clean
+.PHONY: help install up test test-pooler check format bench bench-quick bench-peers chaos fuzz mutants lock docs schema clean
 
 help: ## list the recipes
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -54,6 +54,11 @@ bench-peers: install ## measure Penstock and its peers on the same work in one r
 
 chaos: install ## the long storm of killed and frozen workers
 	@exec $(BIN)/penstock bench storm $(ARGS)
+
+# FUZZ_SECONDS=1800 gives it half an hour for each actor.
+FUZZ_SECONDS ?= 300
+fuzz: install ## send anything to every route of the API for some minutes
+	PENSTOCK_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -n 0 tests/service/test_fuzz.py $(ARGS)
 
 mutants: install ## plant known bugs one by one; the suite must find each
 	@exec $(BIN)/python -m tests.mutants $(ARGS)

@@ -1,12 +1,14 @@
 """Work of ann's in every state, so that the ids in tests are those of real objects."""
 
+import secrets
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.engine.enqueue import EnqueueOptions
 from penstock.testing import drain
 from tests.service.conftest import Service
 
-# What an item ends with, by its first cell; see service_app.look_up. One more waits, and one is held by a worker.
+# What an item ends with, by its first cell; see service_app.look_up. Further ones wait, run and were cancelled.
 CELLS = {"DONE": "lamp", "ERROR": "bad", "NOT_FOUND": "missing"}
 
 
@@ -15,13 +17,23 @@ class World:
     service: Service
     job_id: int
     items: dict[str, int]
+    limit_key: str = "world"
+    # The last one that was made: for bodies that name it.
+    source_name: str = ""
+
+    async def job(self, owner: str = "ann") -> int:
+        """One that waits."""
+        return await _job(self.service, owner)
 
     async def dead_letter(self, owner: str | None = "ann", message: str = "it cannot be looked up") -> int:
-        """A fresh one, which nobody has replayed yet."""
+        """A fresh one, which nobody has replayed yet. Stored as it would be, without running all that waits."""
         item = await self.service.app.enqueue("look_up", {"row": 1, "cells": [CELLS["ERROR"]]}, owner=owner)
-        await drain(self.service.app, only=["look_up"])
         await self.service.fetch(
-            "update penstock.outcomes set error = error || jsonb_build_object('message', $2::text) where task_id = $1",
+            """with gone as (delete from penstock.queue where task_id = $1 returning task_id, lane, stage)
+               insert into penstock.outcomes (task_id, lane, stage, status, attempts, run, error)
+               select task_id, lane, stage, 3, 1, 1, jsonb_build_object(
+                   'type', 'PermanentError', 'class', 'permanent', 'where', 'shop.py:12 look_up', 'message', $2::text)
+               from gone""",
             item.id,
             message,
         )
@@ -31,16 +43,58 @@ class World:
         item = await self.service.app.enqueue("add", {"left": 1, "right": 2}, owner=owner, delay=3600)
         return item.id
 
+    async def schedule(self) -> str:
+        await self.service.fetch(
+            """insert into penstock.schedules (name, cron, pipeline, input, next_fire_at)
+               values ('nightly', '0 3 * * *', 'add', '{"left": 1, "right": 2}', now() + interval '1 hour')
+               on conflict do nothing"""
+        )
+        return "nightly"
+
+    async def token(self) -> int:
+        """Another one of ann's."""
+        (row,) = await self.service.fetch(
+            """insert into penstock.tokens (user_id, name, hash, hint)
+               select id, 'more', $1, 'more' from penstock.users where name = 'ann' returning id""",
+            secrets.token_bytes(32),
+        )
+        token_id: int = row["id"]
+        return token_id
+
+    @property
+    def folder(self) -> str:
+        """One that files may be read from; see PENSTOCK_FILE_ROOTS."""
+        return str(self.service.app.settings.file_roots[0])
+
+    async def source(self) -> str:
+        self.source_name = name = self.new_name()
+        await self.service.fetch(
+            """insert into penstock.sources (name, kind, place, pattern, owner, pipeline, stable_seconds, created_by)
+               values ($1, 'folder', jsonb_build_object('path', $2::text), '*', 'ann', 'look_up', 5, 'root')""",
+            name,
+            self.folder,
+        )
+        return name
+
+    async def user(self) -> str:
+        name = self.new_name()
+        await self.service.add_user(name, "viewer")
+        return name
+
+    def new_name(self) -> str:
+        return f"user-{secrets.token_hex(4)}"
+
+    async def fresh_limit(self) -> None:
+        await self.service.fetch(
+            "insert into penstock.limits (key, rate) values ($1, 5) on conflict do nothing", self.limit_key
+        )
+
 
 async def make(service: Service, owner: str = "ann") -> World:
-    look_up = service.app.pipelines["look_up"]
-    from penstock.engine.enqueue import EnqueueOptions
-
-    rows: list[dict[str, Any]] = [{"row": n, "cells": [cell]} for n, cell in enumerate(CELLS.values(), 1)]
-    job = await service.app.store_many(look_up, rows, EnqueueOptions(owner=owner), name="world", metadata={})
+    job_id = await _job(service, owner)
     await drain(service.app)
-    found = await service.fetch("select task_id, state from penstock.task_states where job_id = $1", job.id)
-    world = World(service, job.id, {row["state"]: row["task_id"] for row in found})
+    found = await service.fetch("select task_id, state from penstock.task_states where job_id = $1", job_id)
+    world = World(service, job_id, {row["state"]: row["task_id"] for row in found})
     world.items["PENDING"] = await world.waiting(owner)
     world.items["PROCESSING"] = held = await world.waiting(owner)
     await service.fetch(
@@ -49,3 +103,11 @@ async def make(service: Service, owner: str = "ann") -> World:
     world.items["CANCELLED"] = gone = await world.waiting(owner)
     await service.app.task_by_id(gone).cancel()
     return world
+
+
+async def _job(service: Service, owner: str) -> int:
+    look_up = service.app.pipelines["look_up"]
+    rows: list[dict[str, Any]] = [{"row": n, "cells": [cell]} for n, cell in enumerate(CELLS.values(), 1)]
+    options = EnqueueOptions(owner=owner)
+    job = await service.app.store_many(look_up, rows, options, name="world", metadata={"columns": ["Name"]})
+    return job.id

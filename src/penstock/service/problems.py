@@ -1,5 +1,6 @@
 """Errors as clients get them: one JSON shape (RFC 9457), the right status, never a 500 for a known fault."""
 
+import re
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -100,6 +101,17 @@ def _away(detail: str) -> Problem:
     return Problem(503, detail, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
+def _answered(request: Request) -> str:
+    """All methods of the path: each route knows only its own."""
+    paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
+    found = (set(known) for path, known in paths.items() if _pattern(path).fullmatch(request.url.path))
+    return ", ".join(sorted(method.upper() for method in set().union(*found)))
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile("[^/]+".join(re.escape(part) for part in re.split(r"\{\w+\}", path)))
+
+
 def install(api: FastAPI) -> None:
     """Every way a request can fail ends here."""
 
@@ -119,7 +131,10 @@ def install(api: FastAPI) -> None:
 
     async def http(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
-        return answer(request, Problem(error.status_code, str(error.detail), headers=dict(error.headers or {})))
+        headers = dict(error.headers or {})
+        if error.status_code == 405 and (methods := _answered(request)):
+            headers["Allow"] = methods
+        return answer(request, Problem(error.status_code, str(error.detail), headers=headers))
 
     api.add_exception_handler(Problem, known)
     api.add_exception_handler(errors.PenstockError, known)

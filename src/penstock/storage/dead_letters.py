@@ -51,7 +51,7 @@ async def page(connection: Connection, wanted: DeadLetterFilter, *, after: Place
     ]
     looked, last = rows[0]["looked"], Place(task_id=rows[0]["last_id"] or 0, at=rows[0]["last_at"])
     found = tuple(_decoded(row) for row in rows if row["task_id"] is not None)
-    if len(found) >= limit:
+    if found and len(found) >= limit:
         return Page(rows=found, next=Place(task_id=found[-1]["task_id"], at=found[-1]["finished_at"]))
     return Page(rows=found, next=last if looked >= window else None)
 

@@ -1,0 +1,176 @@
+"""Who gets what from every route: one row per route. ``test_every_route`` calls each as every actor.
+
+A new route needs a row here: say its access, and give ids and body of a request that would work for ann.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from tests.service.world import CELLS, World
+
+# eve is a viewer, ann an operator and the owner of everything in the world, bob another operator, root an admin.
+# `revoked` is a token of ann's that was revoked, `expired` a session of hers that ended.
+ACTORS = ("anonymous", "revoked", "expired", "eve", "bob", "ann", "root")
+OUTSIDE = dict.fromkeys(("anonymous", "revoked", "expired"), 401)
+OK = 0
+
+
+class Access(Enum):
+    """What each actor is answered; OK: the request works, or comes too late (409)."""
+
+    OPEN = dict.fromkeys(ACTORS, OK)
+    VIEWERS = OUTSIDE | {"eve": OK, "bob": OK, "ann": OK, "root": OK}
+    OPERATORS = OUTSIDE | {"eve": 403, "bob": OK, "ann": OK, "root": OK}
+    ADMINS = OUTSIDE | {"eve": 403, "bob": 403, "ann": 403, "root": OK}
+    OWNER_READS = OUTSIDE | {"eve": 404, "bob": 404, "ann": OK, "root": OK}
+    OWNER_WRITES = OUTSIDE | {"eve": 403, "bob": 404, "ann": OK, "root": OK}
+    # Not even an admin: it is about the person.
+    OWNER_ALONE = OUTSIDE | {"eve": 404, "bob": 404, "ann": OK, "root": 404}
+
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """``ids`` fills the path and is asked anew for every call, so that each finds its object untouched."""
+
+    access: Access
+    ids: Callable[[World], Awaitable[Values]] | None = None
+    query: Callable[[World], Values] = field(default=lambda world: {})
+    body: Callable[[World], Any] | None = None
+    files: Callable[[World], Any] | None = None
+    # Answers without an end are called only by those who are refused; the route has tests of its own.
+    endless: bool = False
+
+
+async def _job(world: World) -> Values:
+    return {"jobId": await world.job()}
+
+
+async def _finished_job(world: World) -> Values:
+    """The one that the world's items belong to."""
+    return {"jobId": world.job_id}
+
+
+async def _item(world: World) -> Values:
+    return {"taskId": world.items["DONE"]}
+
+
+async def _dead_letter(world: World) -> Values:
+    return {"taskId": await world.dead_letter()}
+
+
+async def _stage(world: World) -> Values:
+    return {"pipeline": "add", "stage": "add"}
+
+
+async def _schedule(world: World) -> Values:
+    return {"name": await world.schedule()}
+
+
+async def _token(world: World) -> Values:
+    return {"tokenId": await world.token()}
+
+
+async def _source(world: World) -> Values:
+    return {"name": await world.source()}
+
+
+async def _user(world: World) -> Values:
+    return {"userName": await world.user()}
+
+
+def _of_job(world: World) -> Values:
+    return {"jobId": world.job_id}
+
+
+ROWS: dict[tuple[str, str], Row] = {
+    # jobs and their items
+    ("GET", "/api/jobs"): Row(access=Access.VIEWERS),
+    ("POST", "/api/jobs"): Row(
+        access=Access.OPERATORS, body=lambda world: {"pipeline": "add", "items": [{"left": 1, "right": 2}]}
+    ),
+    ("GET", "/api/jobs/{jobId}"): Row(access=Access.OWNER_READS, ids=_job),
+    ("DELETE", "/api/jobs/{jobId}"): Row(access=Access.OWNER_WRITES, ids=_job),
+    ("POST", "/api/jobs/{jobId}/pause"): Row(access=Access.OWNER_WRITES, ids=_job),
+    ("POST", "/api/jobs/{jobId}/resume"): Row(access=Access.OWNER_WRITES, ids=_job),
+    ("POST", "/api/jobs/{jobId}/cancel"): Row(access=Access.OWNER_WRITES, ids=_job),
+    ("POST", "/api/jobs/{jobId}/reprocess"): Row(
+        access=Access.OWNER_WRITES,
+        ids=_finished_job,
+        body=lambda world: {"scope": "items", "itemIds": [world.items["NOT_FOUND"]]},
+    ),
+    ("POST", "/api/jobs/{jobId}/kickoff"): Row(
+        access=Access.OWNER_WRITES, ids=_job, query=lambda world: {"durationMs": 100}
+    ),
+    ("GET", "/api/jobs/{jobId}/items"): Row(access=Access.OWNER_READS, ids=_job),
+    ("POST", "/api/jobs/{jobId}/export"): Row(access=Access.OWNER_READS, ids=_finished_job),
+    ("GET", "/api/pending"): Row(access=Access.OWNER_READS, query=_of_job),
+    # files from elsewhere
+    ("GET", "/api/ingestion/sources"): Row(access=Access.VIEWERS),
+    ("POST", "/api/ingestion/sources"): Row(
+        access=Access.ADMINS,
+        body=lambda world: {
+            "name": world.new_name(),
+            "kind": "folder",
+            "place": {"path": world.folder},
+            "pipeline": "look_up",
+        },
+    ),
+    ("DELETE", "/api/ingestion/sources/{name}"): Row(access=Access.ADMINS, ids=_source),
+    ("POST", "/api/ingestion/sources/{name}/test"): Row(access=Access.OWNER_WRITES, ids=_source),
+    ("GET", "/api/ingestion/sources/{name}/files"): Row(access=Access.OWNER_READS, ids=_source),
+    ("POST", "/api/ingestion/scan"): Row(
+        access=Access.OWNER_WRITES, ids=_source, body=lambda world: {"source": world.source_name}
+    ),
+    # people
+    ("GET", "/api/me"): Row(access=Access.VIEWERS),
+    ("POST", "/api/logout"): Row(access=Access.VIEWERS),
+    ("GET", "/api/me/tokens"): Row(access=Access.VIEWERS),
+    ("POST", "/api/me/tokens"): Row(access=Access.VIEWERS, body=lambda world: {"name": "script"}),
+    ("DELETE", "/api/me/tokens/{tokenId}"): Row(access=Access.OWNER_ALONE, ids=_token),
+    ("GET", "/api/users"): Row(access=Access.ADMINS),
+    ("POST", "/api/users"): Row(access=Access.ADMINS, body=lambda world: {"name": world.new_name()}),
+    ("PATCH", "/api/users/{userName}"): Row(access=Access.ADMINS, ids=_user, body=lambda world: {"role": "viewer"}),
+    ("POST", "/api/users/{userName}/login-link"): Row(access=Access.ADMINS, ids=_user),
+    ("GET", "/api/audit"): Row(access=Access.OPERATORS),
+    # the fleet
+    ("GET", "/api/overview"): Row(access=Access.VIEWERS),
+    ("GET", "/api/stages"): Row(access=Access.VIEWERS),
+    ("POST", "/api/stages/{pipeline}/{stage}/pause"): Row(
+        access=Access.OPERATORS, ids=_stage, body=lambda world: {"reason": "rest"}
+    ),
+    ("POST", "/api/stages/{pipeline}/{stage}/resume"): Row(access=Access.OPERATORS, ids=_stage),
+    ("PATCH", "/api/stages/{pipeline}/{stage}"): Row(
+        access=Access.OPERATORS, ids=_stage, body=lambda world: {"maxRunning": 5}
+    ),
+    ("GET", "/api/workers"): Row(access=Access.VIEWERS),
+    ("GET", "/api/limits"): Row(access=Access.VIEWERS),
+    ("PUT", "/api/limits"): Row(access=Access.OPERATORS, body=lambda world: {"key": "shop", "rate": 5}),
+    ("POST", "/api/limits/block"): Row(access=Access.OPERATORS, body=lambda world: {"key": "shop", "seconds": 1}),
+    ("DELETE", "/api/limits"): Row(access=Access.OPERATORS, query=lambda world: {"key": world.limit_key}),
+    ("GET", "/api/schedules"): Row(access=Access.VIEWERS),
+    ("POST", "/api/schedules/{name}/pause"): Row(access=Access.OPERATORS, ids=_schedule),
+    ("POST", "/api/schedules/{name}/resume"): Row(access=Access.OPERATORS, ids=_schedule),
+    ("POST", "/api/schedules/{name}/fire"): Row(access=Access.OPERATORS, ids=_schedule),
+    # dead letters and single items; with ids of ann's in query and body
+    ("GET", "/api/dead-letters"): Row(access=Access.OWNER_READS, query=_of_job),
+    ("POST", "/api/dead-letters/replay"): Row(access=Access.OWNER_WRITES, body=_of_job),
+    ("POST", "/api/dead-letters/{taskId}/replay"): Row(access=Access.OWNER_WRITES, ids=_dead_letter),
+    ("PATCH", "/api/dead-letters/{taskId}"): Row(
+        access=Access.OWNER_WRITES,
+        ids=_dead_letter,
+        body=lambda world: {"input": {"row": 1, "cells": [CELLS["DONE"]]}},
+    ),
+    ("GET", "/api/errors"): Row(access=Access.OWNER_READS, query=_of_job),
+    ("GET", "/api/tasks/{taskId}"): Row(access=Access.OWNER_READS, ids=_item),
+    ("GET", "/api/tasks/{taskId}/why"): Row(access=Access.OWNER_READS, ids=_item),
+    # operations
+    ("GET", "/api/stream"): Row(access=Access.VIEWERS, endless=True),
+    ("GET", "/healthz"): Row(access=Access.OPEN),
+    ("GET", "/readyz"): Row(access=Access.OPEN),
+    ("GET", "/metrics"): Row(access=Access.OPEN),
+}

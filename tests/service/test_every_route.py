@@ -1,0 +1,172 @@
+"""Every route of the OpenAPI document, called by every actor. What they get is written in ``matrix.ROWS``."""
+
+import secrets
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from penstock.service.actor import COOKIE, hashed
+from penstock.service.app import create
+from tests.service import service_app
+from tests.service import world as worlds
+from tests.service.conftest import Service
+from tests.service.matrix import ACTORS, OK, ROWS, Row
+from tests.service.world import World
+
+_METHODS = ("get", "put", "post", "delete", "patch", "head", "options", "trace")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sources may read from it; set before the service reads its settings."""
+    monkeypatch.setenv("PENSTOCK_FILE_ROOTS", str(tmp_path))
+
+
+def _routes() -> set[tuple[str, str]]:
+    paths = create(service_app.make()).openapi()["paths"]
+    return {(method.upper(), path) for path, methods in paths.items() for method in methods if method in _METHODS}
+
+
+def test_every_route_has_a_row_and_every_row_a_route() -> None:
+    for method, path in sorted(_routes() - ROWS.keys()):
+        pytest.fail(
+            f"{method} {path} has no row in tests/service/matrix.py. Add ({method!r}, {path!r}): Row(access=…) there: "
+            "who may call it, the ids of its path, and a body that works for ann."
+        )
+    assert sorted(ROWS.keys() - _routes()) == [], "rows of tests/service/matrix.py whose route is gone: remove them"
+
+
+async def test_every_actor_gets_from_every_route_what_the_matrix_says(service: Service) -> None:
+    """One world for all; whoever is refused comes before whoever may, so that nothing was changed for them."""
+    world = await worlds.make(service)
+    clients = await _clients(service)
+    wrong = []
+    for (method, path), row in ROWS.items():
+        for actor in ACTORS:
+            expected = row.access.value[actor]
+            if row.endless and expected == OK:
+                continue
+            answer = await _call(clients[actor], world, method, path, row)
+            if not _fits(answer, expected):
+                wanted = "success" if expected == OK else expected
+                wrong.append(f"{actor}: {method} {path} gave {answer.status_code}, not {wanted}: {answer.text[:200]}")
+    assert wrong == []
+
+
+async def test_what_is_refused_was_not_done(service: Service) -> None:
+    """bob's and eve's calls with ann's ids leave no trace but their own failures."""
+    world = await worlds.make(service)
+    clients = await _clients(service)
+    before = await _standing(service)
+    for (method, path), row in ROWS.items():
+        ids = await row.ids(world) if row.ids else {}
+        before = await _standing(service)
+        for actor in ACTORS:
+            if row.access.value[actor] != OK:
+                await _call(clients[actor], world, method, path, row, ids)
+        assert await _standing(service) == before, f"{method} {path}"
+
+
+async def test_a_cursor_of_ann_is_worth_nothing_to_others(service: Service) -> None:
+    world = await worlds.make(service)
+    for _ in range(2):
+        await world.job()
+        await world.dead_letter()
+        await world.token()
+    ann, bob = await service.client("ann"), await service.client("bob")
+    seen = 0
+    for method, path in ROWS:
+        if method != "GET" or "{" in path:
+            continue
+        answer = await ann.get(path, params={"pageSize": 1}) if path != "/api/stream" else None
+        cursor = answer.json().get("nextCursor") if answer is not None and _is_json(answer) else None
+        if cursor is not None:
+            seen += 1
+            assert (await ann.get(path, params={"pageSize": 1, "after": cursor})).status_code == 200, path
+            assert (await bob.get(path, params={"pageSize": 1, "after": cursor})).status_code == 400, path
+    assert seen >= 2
+
+
+async def test_a_session_that_lasts_is_let_in_where_the_expired_one_is_not(service: Service) -> None:
+    lasting = await _session(service, timedelta(hours=1))
+    assert (await lasting.get("/api/me")).json()["name"] == "ann"
+    assert (await (await _session(service, timedelta(seconds=-1))).get("/api/me")).status_code == 401
+
+
+async def _clients(service: Service) -> dict[str, httpx2.AsyncClient]:
+    await service.add_user("former", "operator")
+    await service.fetch(
+        "update penstock.tokens set revoked_at = now() where user_id = (select id from penstock.users where name = $1)",
+        "former",
+    )
+    # The revoked token was ann's: whoever forgets to look at the revocation lets it do everything.
+    await service.fetch(
+        """update penstock.tokens set user_id = (select id from penstock.users where name = 'ann')
+           where user_id = (select id from penstock.users where name = 'former')"""
+    )
+    return {
+        "anonymous": await service.client(None),
+        "revoked": await service.client("former"),
+        "expired": await _session(service, timedelta(seconds=-1)),
+        **{name: await service.client(name) for name in ("eve", "bob", "ann", "root")},
+    }
+
+
+async def _session(service: Service, lasts: timedelta) -> httpx2.AsyncClient:
+    secret = secrets.token_urlsafe(32)
+    await service.fetch(
+        """insert into penstock.sessions (user_id, hash, expires_at)
+           select id, $1, $2 from penstock.users where name = 'ann'""",
+        hashed(secret),
+        datetime.now(UTC) + lasts,
+    )
+    client = httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=service.api),
+        base_url="http://service",
+        headers={"Cookie": f"{COOKIE}={secret}", "Origin": "http://service"},
+    )
+    return await service._open.enter_async_context(client)
+
+
+async def _call(
+    client: httpx2.AsyncClient, world: World, method: str, path: str, row: Row, ids: Any = None
+) -> httpx2.Response:
+    if ids is None:
+        ids = await row.ids(world) if row.ids else {}
+    await world.fresh_limit()
+    more: dict[str, Any] = {}
+    if row.body is not None:
+        more["json"] = row.body(world)
+    if row.files is not None:
+        more["files"] = row.files(world)
+    return await client.request(method, path.format(**ids), params=dict(row.query(world)), **more)
+
+
+def _fits(answer: httpx2.Response, expected: int) -> bool:
+    if expected == OK:
+        return 200 <= answer.status_code < 400 or answer.status_code == 409
+    return answer.status_code == expected
+
+
+def _is_json(answer: httpx2.Response) -> bool:
+    return answer.headers.get("content-type", "").startswith("application/json")
+
+
+async def _standing(service: Service) -> list[Any]:
+    """What refused calls must not change, summed up."""
+    return [
+        tuple(row)
+        for row in await service.fetch(
+            """select (select count(*) from penstock.tasks), (select count(*) from penstock.jobs),
+                      (select count(*) from penstock.outcomes), (select count(*) from penstock.queue),
+                      (select count(*) from penstock.attempts), (select count(*) from penstock.audit),
+                      (select count(*) from penstock.users),
+                      (select count(*) from penstock.tokens where revoked_at is null),
+                      (select count(*) from penstock.jobs where paused_at is not null or cancelled_at is not null),
+                      (select count(*) from penstock.stages where paused_at is not null),
+                      (select string_agg(name || role, ',' order by name) from penstock.users)"""
+        )
+    ]

@@ -88,8 +88,8 @@ async def test_a_pipe_in_the_place_of_the_file_does_not_hold_us_up(root: Path) -
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0", "0.0.0.0", "10.0.0.1", "012.0.0.1",
-     "172.16.3.4", "192.168.1.1", "169.254.169.254", "0xa9fea9fe", "100.100.100.200", "168.63.129.16", "224.0.0.1",
+    ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0", "0.0.0.0", "10.0.0.1",
+     "012.0.0.1", "172.16.3.4", "192.168.1.1", "169.254.169.254", "0xa9fea9fe", "100.100.100.200", "168.63.129.16", "224.0.0.1",
      "255.255.255.255", "::1", "::", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1",
      "64:ff9b::7f00:1", "2002:7f00:1::", "2002:a00:1::", "fe80::1", "fd00:ec2::254", "fc00::1", "ff02::1"],
 )  # fmt: skip
@@ -115,7 +115,7 @@ async def test_one_private_address_among_several_refuses_the_name(monkeypatch: p
         return [(2, 1, 6, "", ("93.184.216.34", 0)), (2, 1, 6, "", ("10.0.0.1", 0))]
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", answers)
-    with pytest.raises(HostRefused, match="10.0.0.1"):
+    with pytest.raises(HostRefused, match=r"10\.0\.0\.1"):
         await checked_host("two.example", False)
 
 

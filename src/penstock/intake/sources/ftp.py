@@ -103,7 +103,7 @@ class Server:
             if found.name in (".", "..") or not storable_path(path) or str(found) != self._full(path):
                 continue
             kind = str(info["type"])
-            size = int(info.get("size", 0)) if kind == "file" else 0
+            size = _size(info) if kind == "file" else 0
             yield path, kind, Entry(path=path, version=_version(info), size_bytes=size)
 
     async def _command(self, client: _Client) -> Any:
@@ -225,4 +225,13 @@ async def opened(source: NewSource, *, allow_private: bool) -> AsyncIterator[Ser
 
 
 def _version(info: Any) -> str:
-    return f"{int(info.get('size', 0))}-{info.get('modify', '')}"
+    """Only what a size and a time may be: the rest of an answer is the server's to choose."""
+    modified = "".join(sign for sign in str(info.get("modify", "")) if sign in "0123456789")
+    return f"{_size(info)}-{modified[:20]}"
+
+
+def _size(info: Any) -> int:
+    size = int(info.get("size", 0))
+    if not 0 <= size < 2**62:
+        raise ValueError(f"{size} is no size of a file")
+    return size

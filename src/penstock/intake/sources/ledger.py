@@ -17,17 +17,15 @@ from typing import IO, Any
 import asyncpg
 
 from penstock.engine.app import Penstock
+from penstock.engine.payload import clean_text
 from penstock.errors import DatabaseError, PayloadTooLarge, PenstockError
 from penstock.intake.refused import FileRefused
 from penstock.intake.sources.guard import CHUNK_BYTES
-from penstock.intake.sources.source import Changed, Place, SourceUnreachable, Vanished
+from penstock.intake.sources.source import READING, Changed, Place, SourceUnreachable, Vanished
 from penstock.intake.submit import Submission, submit_file
 from penstock.storage import sightings
 from penstock.storage.sightings import Taken
 from penstock.storage.sources import Source
-
-# How a file is read, as a source's options may say; the rest of them are the job's.
-_READING = ("encoding", "delimiter", "header", "sheet", "safe")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +101,12 @@ async def _submit(app: Penstock, source: Source, taken: Taken, sha256: bytes, co
 
 
 def _submission(source: Source, taken: Taken, sha256: bytes) -> Submission:
-    reading: dict[str, Any] = {name: source.options[name] for name in _READING if name in source.options}
+    reading: dict[str, Any] = {name: source.options[name] for name in READING if name in source.options}
     return Submission(
         owner=source.owner,
         pipeline=source.pipeline,
         file_name=PurePosixPath(taken.path).name,
-        options={name: value for name, value in source.options.items() if name not in _READING}
+        options={name: value for name, value in source.options.items() if name not in READING}
         | {"source": source.name, "path": taken.path},
         idempotency_key=f"source {source.id} {sha256.hex()}",
         **reading,
@@ -131,7 +129,7 @@ async def _settle(
             state=ending.state,
             sha256=sha256,
             job_id=ending.job_id,
-            problem=ending.problem,
+            problem=None if ending.problem is None else clean_text(ending.problem, 1000),
             cleared=cleared,
         )
     return ending
@@ -139,7 +137,7 @@ async def _settle(
 
 async def _release(app: Penstock, taken: Taken, problem: str) -> Ending:
     async with app.connection() as connection:
-        await sightings.release(connection, taken.id, problem)
+        await sightings.release(connection, taken.id, clean_text(problem, 1000))
     return Ending(path=taken.path, state="waiting", problem=problem)
 
 

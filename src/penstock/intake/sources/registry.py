@@ -3,6 +3,7 @@
 import asyncio
 
 from penstock.engine.app import Penstock
+from penstock.engine.payload import encode
 from penstock.errors import NotKnown, UnknownTask, UsageError
 from penstock.intake.sources import guard, source
 from penstock.storage import sightings, sources, users
@@ -12,11 +13,13 @@ from penstock.storage.sources import NewSource, Source
 __all__ = ["NewSource", "Sighting", "Source", "add", "files", "find", "page", "remove"]
 
 _MOST_ID = 2**63 - 1
+_MOST_OPTIONS_BYTES = 16 * 1024
 
 
 async def add(app: Penstock, new: NewSource) -> Source:
     """Refused where it could never submit anything: unknown owner or pipeline, a folder outside of the allowed ones."""
     source.check(new)
+    encode(new.options, what="options of the source", limit_bytes=_MOST_OPTIONS_BYTES)
     if new.kind == "folder":
         await asyncio.to_thread(guard.allowed_folder, new.place["path"], app.settings.file_roots)
     async with app.connection() as connection:

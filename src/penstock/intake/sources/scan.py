@@ -4,6 +4,7 @@ A scan first lists everything and notes it, a batch a statement; only a listing 
 taken. Several scanners may go through the same source at once.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -152,26 +153,32 @@ async def _submit(
         report.waiting = await sightings.waiting(connection, source.id, number)
 
 
-async def preview(app: Penstock, source: Source) -> Report:
+async def preview(app: Penstock, source: Source, *, limit_seconds: float | None = None) -> Report:
     """A dry run: what is there and what is known about it. Writes nothing and reads no file."""
     report = Report(source=source.name, dry_run=True)
     try:
-        async with opened(app, source) as place:
+        async with asyncio.timeout(limit_seconds), opened(app, source) as place:
             async for entries in place.listing():
-                batch = _distinct(entries)
-                report.seen += len(batch)
-                async with app.connection() as connection:
-                    known = await sightings.states(connection, source.id, [one.key for one in batch])
-                for one in batch:
-                    state = known.get(one.key, "new")
-                    report.new += state == "new"
-                    report.waiting += state in ("seen", "submitting")
-                    report.name(Ending(path=one.path, state=state))
+                await _compare(app, source, _distinct(entries), report)
+    except TimeoutError:
+        report.more = True
+        report.problem = f"The listing takes longer than {limit_seconds:g} s. The counts are of what came so far."
     except DatabaseError:
         raise
     except PenstockError as fault:
         report.problem = str(fault)
     return report
+
+
+async def _compare(app: Penstock, source: Source, batch: Sequence[Seen], report: Report) -> None:
+    report.seen += len(batch)
+    async with app.connection() as connection:
+        known = await sightings.states(connection, source.id, [one.key for one in batch])
+    for one in batch:
+        state = known.get(one.key, "new")
+        report.new += state == "new"
+        report.waiting += state in ("seen", "submitting")
+        report.name(Ending(path=one.path, state=state))
 
 
 async def scan_all(
@@ -186,7 +193,7 @@ async def scan_all(
             if not source.enabled:
                 continue
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            reports.append(await (preview(app, source) if dry_run else scan(app, source, limit_seconds=left)))
+            reports.append(await (preview if dry_run else scan)(app, source, limit_seconds=left))
         after = page[-1].name
     return reports
 

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Protocol
 
+from penstock.engine.payload import clean_text
 from penstock.errors import PenstockError, UsageError
 from penstock.storage.sources import NewSource
 
 BATCH = 1000
+# Options that say how a file is read; the others travel to the job.
+READING: dict[str, type] = {"encoding": str, "delimiter": str, "header": bool, "sheet": str, "safe": bool}
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 _MOST_STABLE_SECONDS = 86_400.0
@@ -28,7 +31,7 @@ class SourceUnreachable(PenstockError):
     """The place cannot be listed or read now; the next scan tries again."""
 
     def __init__(self, what: str, cause: object) -> None:
-        said = " ".join(str(cause).split())[:500] or type(cause).__name__
+        said = clean_text(" ".join(str(cause).split())[:500]) or type(cause).__name__
         super().__init__(f"{what}: {said}. Nothing of it was submitted; the next scan tries again.")
 
 
@@ -94,6 +97,7 @@ def _problems(source: NewSource) -> Iterator[str]:
     if _NAME.fullmatch(source.name) is None:
         yield "its name has to have 1 to 100 of a-z, 0-9, '.', '_' and '-', and to begin with a letter or digit"
     yield from _place_problems(source.kind, source.place)
+    yield from _reading_problems(source.options)
     pattern = source.pattern
     if not 0 < len(pattern) <= 500 or pattern.split("/").count("**") > 1 or not _storable(pattern):
         yield f"the pattern {pattern[:100]!r} has to have 1 to 500 characters and at most one '**'"
@@ -110,6 +114,12 @@ def _problems(source: NewSource) -> Iterator[str]:
             yield f"{variable[:50]!r} is no name of an environment variable; the login itself is never stored"
     if (source.user_env is None) != (source.secret_env is None):
         yield "the variables of user and secret belong together"
+
+
+def _reading_problems(options: dict[str, Any]) -> Iterator[str]:
+    for name, kind in READING.items():
+        if name in options and not isinstance(options[name], kind):
+            yield f"its option {name} has to be {'text' if kind is str else 'true or false'}"
 
 
 def _place_problems(kind: str, place: dict[str, Any]) -> Iterator[str]:

@@ -1,0 +1,253 @@
+"""`/api/ingestion`: places that files come from, and scanning them now."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import Field
+
+from penstock.errors import NotKnown
+from penstock.intake.sources import registry
+from penstock.intake.sources.registry import NewSource, Sighting, Source
+from penstock.intake.sources.scan import Report, preview, scan, scan_all
+from penstock.service.actor import Actor, Admin, Operator, Viewer
+from penstock.service.ground import Ground, ground_of
+from penstock.service.parameters import LONGEST_NAME, STORABLE, After, Flag, Name, Number, PageSize, Text, Whole
+from penstock.service.problems import documented, not_found
+from penstock.service.wire import Wire
+
+router = APIRouter(prefix="/api/ingestion", tags=["ingestion"], responses=documented())
+
+# A request waits no longer for files to be taken; what is left is left for the next scan.
+_SCAN_SECONDS = 20.0
+SourceName = Annotated[str, Path(alias="name", min_length=1, max_length=LONGEST_NAME, pattern=STORABLE)]
+Kind = Literal["folder", "s3", "ftp"]
+State = Literal["seen", "submitting", "submitted", "duplicate", "refused", "gone"]
+
+
+class PlaceParts(Wire):
+    """folder: `path`. s3: `bucket`, `prefix`, `endpoint`, `region`. ftp: `host`, `port`, `path`, `tls`."""
+
+    path: Text | None = None
+    bucket: Name | None = None
+    prefix: Text | None = None
+    endpoint: Text | None = None
+    region: Name | None = None
+    host: Name | None = None
+    port: Annotated[Whole, Field(ge=1, le=65535)] | None = None
+    tls: Literal["none", "explicit", "implicit"] | None = None
+
+
+class SourceBody(Wire):
+    """`userEnv` and `secretEnv` name environment variables of the service and the workers that hold the login."""
+
+    name: Name
+    kind: Kind
+    place: PlaceParts
+    pipeline: Name
+    owner: Name | None = Field(None, description="Of the jobs. Default: whoever adds the source.")
+    pattern: Text = "*"
+    options: dict[str, Any] = Field(default_factory=dict)
+    after: Literal["keep", "move", "delete"] = "keep"
+    target: Text | None = Field(None, description="Of a move: a folder inside the place.")
+    stable_seconds: Annotated[Number, Field(ge=0, le=86_400)] = 5.0
+    user_env: Name | None = None
+    secret_env: Name | None = None
+    enabled: Flag = True
+
+
+class SourceItem(Wire):
+    name: str
+    kind: Kind
+    place: PlaceParts
+    pipeline: str
+    owner: str
+    pattern: str
+    options: dict[str, Any]
+    after: str
+    target: str | None
+    stable_seconds: float
+    user_env: str | None
+    secret_env: str | None
+    enabled: bool
+    created_by: str
+    created_at: datetime
+    scanned_at: datetime | None = Field(description="The last listing that came to its end.")
+    problem: str | None = Field(description="Of the last scan.")
+
+
+class SourcePage(Wire):
+    items: list[SourceItem]
+    next_cursor: str | None
+
+
+class FileItem(Wire):
+    path: str
+    state: State
+    size_bytes: int
+    job_id: int | None
+    problem: str | None
+    tries: int
+    first_seen_at: datetime
+    settled_at: datetime | None
+
+
+class FilePage(Wire):
+    items: list[FileItem]
+    next_cursor: str | None
+
+
+class FileEnding(Wire):
+    path: str
+    state: str
+    job_id: int | None
+    problem: str | None
+
+
+class ScanReport(Wire):
+    """`waiting`: not the same for long enough yet. `failed`: tried again by the next scan. `more`: time was over."""
+
+    source: str
+    seen: int
+    new: int
+    waiting: int
+    submitted: int
+    duplicate: int
+    refused: int
+    gone: int
+    failed: int
+    cleared: int
+    more: bool
+    dry_run: bool
+    problem: str | None
+    files: list[FileEnding] = Field(description="The first of those that something happened to.")
+
+
+class ScanBody(Wire):
+    source: Name | None = Field(None, description="Default: all enabled ones, of an admin everybody's.")
+    dry_run: Flag = False
+
+
+class Scanned(Wire):
+    sources: list[ScanReport]
+
+
+@router.get("/sources", operation_id="listSources")
+async def list_sources(request: Request, actor: Viewer, page_size: PageSize = 50, after: After = None) -> SourcePage:
+    """One's own, by name; an admin sees everybody's."""
+    ground = ground_of(request)
+    owner = None if actor.is_admin else actor.name
+    query = ("sources", owner)
+    start = "" if after is None else str(ground.cursors.take(actor.name, query, after)[0])
+    found = await registry.page(ground.app, owner=owner, after=start, limit=page_size + 1)
+    following = None
+    if len(found) > page_size:
+        following = ground.cursors.give(actor.name, query, [found[page_size - 1].name])
+    if actor.is_admin:
+        await ground.note_look(actor.entry("source.list", kind="source"))
+    return SourcePage(items=[_item(one) for one in found[:page_size]], next_cursor=following)
+
+
+@router.post("/sources", operation_id="addSource", status_code=201)
+async def add_source(request: Request, actor: Admin, body: SourceBody) -> SourceItem:
+    """Admins only, because a source reads what the server can read. Nothing is scanned yet; test it first."""
+    ground = ground_of(request)
+    values = body.model_dump(exclude={"place", "owner"})
+    place = body.place.model_dump(exclude_none=True)
+    new = NewSource(**values, place=place, owner=body.owner or actor.name, created_by=actor.name)
+    added = await registry.add(ground.app, new)
+    await ground.note(
+        actor.entry("source.add", kind="source", object=added.name, owner=added.owner, source_kind=added.kind)
+    )
+    return _item(added)
+
+
+@router.delete("/sources/{name}", operation_id="removeSource", status_code=204)
+async def remove_source(request: Request, actor: Admin, name: SourceName) -> None:
+    """Forgets what was seen there; jobs and files stay."""
+    ground = ground_of(request)
+    found = await registry.find(ground.app, name)
+    await registry.remove(ground.app, name)
+    await ground.note(actor.entry("source.remove", kind="source", object=name, owner=found.owner))
+
+
+@router.post("/sources/{name}/test", operation_id="testSource")
+async def test_source(request: Request, actor: Operator, name: SourceName) -> ScanReport:
+    """What a scan would see now. Reads no file and writes nothing."""
+    ground = ground_of(request)
+    found = await _own(ground, actor, name)
+    report = await preview(ground.app, found, limit_seconds=_SCAN_SECONDS)
+    await ground.note(actor.entry("source.test", kind="source", object=name, owner=found.owner))
+    return _report(report)
+
+
+@router.get("/sources/{name}/files", operation_id="listSourceFiles")
+async def list_source_files(
+    request: Request,
+    actor: Viewer,
+    name: SourceName,
+    state: Annotated[State | None, Query()] = None,
+    page_size: PageSize = 50,
+    after: After = None,
+) -> FilePage:
+    """What was seen there and what became of it, newest first."""
+    ground = ground_of(request)
+    found = await _own(ground, actor, name, look=True)
+    query = ("source files", found.id, state)
+    place: dict[str, Any] = {}
+    if after is not None:
+        [place["before_id"]] = ground.cursors.take(actor.name, query, after)
+    files = await registry.files(ground.app, found, state=state, limit=page_size + 1, **place)
+    following = None
+    if len(files) > page_size:
+        following = ground.cursors.give(actor.name, query, [files[page_size - 1].id])
+    return FilePage(items=[_file(one) for one in files[:page_size]], next_cursor=following)
+
+
+@router.post("/scan", operation_id="scanSources")
+async def scan_sources(request: Request, actor: Operator, body: ScanBody) -> Scanned:
+    """Scan now, and say what was seen, submitted and skipped. What needs longer is left to the next scan."""
+    ground = ground_of(request)
+    if body.source is None:
+        owner = None if actor.is_admin else actor.name
+        reports = await scan_all(ground.app, owner=owner, dry_run=body.dry_run, limit_seconds=_SCAN_SECONDS)
+        owner = owner or "everybody"
+    else:
+        found = await _own(ground, actor, body.source)
+        run = preview if body.dry_run else scan
+        reports = [await run(ground.app, found, limit_seconds=_SCAN_SECONDS)]
+        owner = found.owner
+    submitted = sum(one.submitted for one in reports)
+    entry = actor.entry(
+        "source.scan", kind="source", object=body.source, owner=owner, dry_run=body.dry_run, submitted=submitted
+    )
+    await ground.note(entry)
+    return Scanned(sources=[_report(one) for one in reports])
+
+
+async def _own(ground: Ground, actor: Actor, name: str, *, look: bool = False) -> Source:
+    """The same answer for what is not there and what is somebody else's."""
+    try:
+        found = await registry.find(ground.app, name)
+    except NotKnown:
+        raise not_found(f"source {name[:100]!r}") from None
+    if found.owner != actor.name and not actor.is_admin:
+        raise not_found(f"source {name[:100]!r}")
+    if look and found.owner != actor.name:
+        await ground.note_look(actor.entry("source.show", kind="source", object=name, owner=found.owner))
+    return found
+
+
+def _item(source: Source) -> SourceItem:
+    fields = {key: getattr(source, key) for key in SourceItem.model_fields if key != "place"}
+    return SourceItem(**fields, place=PlaceParts(**source.place))
+
+
+def _file(one: Sighting) -> FileItem:
+    return FileItem(**{key: getattr(one, key) for key in FileItem.model_fields})
+
+
+def _report(report: Report) -> ScanReport:
+    fields = {key: getattr(report, key) for key in ScanReport.model_fields if key != "files"}
+    files = [FileEnding(path=one.path, state=one.state, job_id=one.job_id, problem=one.problem) for one in report.files]
+    return ScanReport(**fields, files=files)

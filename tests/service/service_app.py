@@ -1,5 +1,7 @@
 """An application with a task per kind of ending, for the tests of the service."""
 
+import asyncio
+import time
 from typing import Any
 
 from penstock import NotFound, Penstock, PermanentError
@@ -23,6 +25,13 @@ def make(settings: Settings | None = None) -> Penstock:
     @app.task()
     async def add(left: int, right: int) -> int:
         return left + right
+
+    @app.task()
+    async def slow(row: int, cells: list[str]) -> float:
+        """When it started, by the clock of this machine."""
+        started = time.time()
+        await asyncio.sleep(0.05)
+        return started
 
     return app
 

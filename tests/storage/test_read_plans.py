@@ -225,3 +225,29 @@ async def test_pages_of_dead_letters_with_a_rare_filter_end_and_lose_nothing(fil
         if (place := page.next) is None:
             break
     assert seen == [20_000, 10_000, 100]
+
+
+ALL_STATES = [int(state) for state in State]
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+async def test_a_page_of_items_reads_a_page_of_each_state_and_no_more(filled: asyncpg.Connection, order: str) -> None:
+    start = (LATEST, NEWEST) if order == "newest" else (EARLIEST, 0)
+    values = ([7], ALL_STATES, *start, 50, EARLIEST, LATEST)
+    rows, indexes = await touched(filled, getattr(load("items"), order), *values)
+    assert rows["outcomes"] <= 50 * 5
+    assert rows["queue"] <= 50 + 200
+    assert {"outcomes_job", "queue_listed"} <= indexes
+
+
+async def test_what_an_item_list_shows_is_looked_up_by_ids(filled: asyncpg.Connection) -> None:
+    ids = [*range(100, 150), *range(25_000, 25_050)]
+    rows, indexes = await touched(filled, load("items").rows, ids)
+    assert {"tasks_pkey", "queue_pkey", "outcomes_pkey"} <= indexes
+    assert rows["tasks"] <= 2 * len(ids)
+
+
+async def test_a_row_of_a_file_is_found_by_halving(filled: asyncpg.Connection) -> None:
+    rows, indexes = await touched(filled, load("items").at_or_after, 7, 20_000)
+    assert rows["tasks"] <= 1
+    assert "tasks_job" in indexes

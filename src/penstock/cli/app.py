@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "Look for what is wrong, each finding with its fix.",
     "tasks": "List, show, explain and cancel tasks.",
     "jobs": "List, watch, pause, resume, cancel and reprocess jobs.",
+    "items": "The rows of a job's file, page by page or one of them.",
     "stages": "List, pause, resume and limit stages.",
     "lanes": "List, pause, resume, cancel, weigh and limit lanes.",
     "dead-letters": "Look at, edit and replay tasks that ran out of attempts.",

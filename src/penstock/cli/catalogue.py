@@ -2,9 +2,9 @@
 
 import typer
 
-from penstock.cli import catalogue_export, catalogue_products, catalogue_watch
+from penstock.cli import catalogue_export, catalogue_import, catalogue_products, catalogue_watch
 
 
 def register(app: typer.Typer) -> None:
-    for part in (catalogue_export, catalogue_watch, catalogue_products):
+    for part in (catalogue_import, catalogue_export, catalogue_watch, catalogue_products):
         part.register(app)

@@ -73,6 +73,15 @@ def _register_moves(app: typer.Typer) -> None:
         session.out.show({"job_id": job, "state": "CANCELLED"}, f"Job {job} is cancelled.")
 
     @command(app)
+    async def delete(session: Session, job: JobId, yes: YesOption = False) -> None:
+        """It is gone at once, its rows and its file soon after. On a terminal it asks first."""
+        from penstock.engine.steering import jobs as steering
+
+        agreed(session, f"Delete job {job} with all its rows and results?", yes=yes or not on_terminal())
+        await steering.delete(await session.app(), job, by=actor())
+        session.out.show({"job_id": job, "deleted": True}, f"Job {job} is deleted.")
+
+    @command(app)
     async def reprocess(session: Session, job: JobId, statuses: StatusesOption = "error") -> None:
         """Run its finished tasks in these states again."""
         count = await (await session.app()).job_by_id(job).reprocess(statuses=_states(statuses), by=actor())

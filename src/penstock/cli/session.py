@@ -39,8 +39,18 @@ class Session:
     async def app(self, *, declared: bool = False) -> "Penstock":
         """Open, once per command. ``declared``: the user's own with its tasks, from --app or PENSTOCK_APP."""
         if self._app is None:
-            self._app = self._declared() if declared else self._plain()
+            self._app = self._declared(self.app_reference) if declared else self._plain()
             await self._app.open()
+        return self._app
+
+    async def serving_app(self) -> "Penstock":
+        """The user's own, or all that ships with Penstock; able to take files in."""
+        from penstock.cli.extensions import BUILT_IN
+        from penstock.intake import importing
+
+        self._app = self._declared(self.app_reference or BUILT_IN)
+        importing.install(self._app)
+        await self._app.open()
         return self._app
 
     def _plain(self) -> "Penstock":
@@ -48,14 +58,14 @@ class Session:
 
         return Penstock("cli", settings=self.settings)
 
-    def _declared(self) -> "Penstock":
+    def _declared(self, reference: str | None) -> "Penstock":
         from penstock.engine.events import Events
         from penstock.engine.worker.process import load_app
         from penstock.errors import UsageError
 
-        if self.app_reference is None:
+        if reference is None:
             raise UsageError("No application was named. Pass --app module:name, or set PENSTOCK_APP.")
-        app = load_app(self.app_reference)
+        app = load_app(reference)
         app.use(self.settings, Events())
         return app
 

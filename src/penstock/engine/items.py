@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Literal, assert_never
 
 from penstock.engine.wording import span
+from penstock.errors import InvalidSetting, JobNotFound, NotKnown
 from penstock.lifecycle import State
 from penstock.storage import items, jobs
 from penstock.storage.items import Place, Wanted
@@ -32,6 +33,7 @@ class Item:
     updated_at: datetime
     created_at: datetime
     run_at: datetime | None
+    read_at: datetime
     input_summary: Mapping[str, str]
     input: Mapping[str, Any]
     result: Any
@@ -72,12 +74,47 @@ async def _places(connection: Any, wanted: Wanted, sort: Sort, after: Place | No
             assert_never(sort)
 
 
-async def one(connection: Any, task_id: int) -> Item | None:
-    found = await items.rows(connection, [task_id])
-    if not found or found[0]["job_id"] is None:
+async def page_of_job(
+    connection: Any, job_id: int, *, states: Sequence[State], after: Place | None, limit: int
+) -> ItemPage:
+    """Newest change first; a job that does not exist is told."""
+    if await jobs.get(connection, job_id) is None:
+        raise JobNotFound(job_id)
+    return await page(connection, Wanted(jobs=[job_id], states=states), after=after, limit=limit)
+
+
+async def id_of_row(connection: Any, job_id: int, row: int) -> int:
+    """Rows are numbered in the order of their ids, from 1."""
+    if await jobs.get(connection, job_id) is None:
+        raise JobNotFound(job_id)
+    found = await items.of_row(connection, job_id, row)
+    if found is None:
+        raise NotKnown(kind=f"row in job {job_id}", name=f"{row:,}")
+    return found
+
+
+def states(text: str | None) -> list[State]:
+    """From names with commas between them; none: all."""
+    names = [name.strip().upper() for name in (text or "").split(",") if name.strip()]
+    for name in names:
+        if name not in State.__members__:
+            raise InvalidSetting("statuses", name, f"use some of {', '.join(State.__members__).lower()}")
+    return [State[name] for name in dict.fromkeys(names)] or list(State)
+
+
+def written(place: Place | None) -> str | None:
+    """A place as people hand it from one command to the next."""
+    return None if place is None else f"{place.at.isoformat()}/{place.task_id}"
+
+
+def place(text: str | None) -> Place | None:
+    if text is None:
         return None
-    columns = await _columns(connection, {found[0]["job_id"]})
-    return _item(found[0], columns[found[0]["job_id"]])
+    at, _, task_id = text.rpartition("/")
+    try:
+        return Place(datetime.fromisoformat(at), int(task_id))
+    except ValueError:
+        raise InvalidSetting("after", text, "it is what the page before ended with") from None
 
 
 async def _columns(connection: Any, job_ids: set[int]) -> dict[int, Sequence[str]]:
@@ -104,6 +141,7 @@ def _item(row: Mapping[str, Any], columns: Sequence[str]) -> Item:
         updated_at=row["updated_at"],
         created_at=row["created_at"],
         run_at=row["run_at"],
+        read_at=row["read_at"],
         input_summary=summary(given, columns),
         input=given,
         result=row["result"],

@@ -69,6 +69,13 @@ order by at, task_id limit $5
 select id as task_id, created_at as at from penstock.tasks
 where job_id = $1 and id > $2 order by id limit $3
 
+-- name: bounds
+-- The first and the last task of a job.
+select min(id) as first, max(id) as last from penstock.tasks where job_id = $1
+
+-- name: at_or_after
+select id, (input ->> 'row')::bigint as row from penstock.tasks where job_id = $1 and id >= $2 order by id limit 1
+
 -- name: rows
 -- Everything a list shows about these tasks. A result that is too large for a list is left out, and said so.
 select t.id as item_id, t.job_id, t.input::text as input, t.created_at, now() as read_at,

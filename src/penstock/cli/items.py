@@ -1,0 +1,103 @@
+"""`penstock items`: what became of row 4,182."""
+
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli.command import command
+from penstock.cli.output import Column
+from penstock.cli.pages import LimitOption, show_page
+from penstock.cli.readable import as_json, clean, error_line, fields, short, when
+from penstock.cli.session import Session
+
+JobArgument = Annotated[int, typer.Argument(metavar="JOB", min=1)]
+RowOption = Annotated[int, typer.Option("--row", min=1, help="Its number in the file, from 1.")]
+StatusesOption = Annotated[
+    str | None, typer.Option("--statuses", help="Only these, with commas between: pending, done, error, not_found, …")
+]
+AfterOption = Annotated[str | None, typer.Option("--after", metavar="PLACE", help="Where the page before ended.")]
+
+COLUMNS = (
+    Column(key="item_id", title="item", right=True, show=str),
+    Column(key="row", title="row", right=True),
+    Column(key="status", title="status"),
+    Column(key="summary", title="input"),
+    Column(key="attempts", title="tries", right=True),
+    Column(key="changed", title="changed"),
+    Column(key="told", title="result, error, or what it waits for"),
+)
+
+
+def register(app: typer.Typer) -> None:
+    @command(app, "list")
+    async def listing(
+        session: Session,
+        job: JobArgument,
+        statuses: StatusesOption = None,
+        limit: LimitOption = 20,
+        after: AfterOption = None,
+    ) -> None:
+        """A job's items, the newest change first."""
+        await _list(session, job, statuses, limit, after)
+
+    @command(app)
+    async def show(session: Session, job: JobArgument, row: RowOption) -> None:
+        """One row of a job's file: input, result, error, history."""
+        await _show(session, job, row)
+
+
+async def _list(session: Session, job: int, statuses: str | None, limit: int, after: str | None) -> None:
+    from penstock.engine import items
+
+    async with session.connection() as connection:
+        page = await items.page_of_job(
+            connection, job, states=items.states(statuses), after=items.place(after), limit=limit
+        )
+    rows = [_row(item, session.out.json) for item in page.items]
+    show_page(session, rows, items.written(page.next), COLUMNS, empty="No item of the job is in one of these states.")
+
+
+def _row(item: Any, whole: bool) -> dict[str, Any]:
+    row = {
+        "item_id": item.id,
+        "row": item.row,
+        "status": item.status.name,
+        "attempts": item.attempts,
+        "updated_at": item.updated_at,
+        "input_summary": dict(item.input_summary),
+        "result": item.result,
+        "error": item.error,
+        "why": item.why,
+    }
+    if whole:
+        return row
+    told = error_line(item.error) if item.error else item.why or as_json(item.result)
+    summary = ", ".join(item.input_summary.values())
+    return {
+        **row,
+        "summary": short(clean(summary), 50),
+        "changed": when(item.updated_at, item.read_at),
+        "told": short(told, 70),
+    }
+
+
+async def _show(session: Session, job: int, row: int) -> None:
+    from penstock.engine import items, task_views
+
+    async with session.connection() as connection:
+        item_id = await items.id_of_row(connection, job, row)
+    task = await task_views.show(await session.app(), item_id)
+    told = {
+        "item": item_id,
+        "row": row,
+        "status": task["state"],
+        "stage": task["stage"],
+        "attempts": task["attempts"],
+        "input": as_json(task["input"]),
+        "result": as_json(task["result"]),
+        "error": error_line(task["error"]) if task["error"] else "–",
+        "history": len(task["history"]),
+    }
+    session.out.show(
+        {"item_id": item_id, "row": row, **task}, lambda: fields({key: str(one) for key, one in told.items()})
+    )

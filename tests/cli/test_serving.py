@@ -62,7 +62,7 @@ async def test_up_starts_everything_and_ctrl_c_leaves_no_process(start: Start, h
     async with Penstock("enqueuer", settings=load(home=home)) as app:
         assert await (await app.enqueue("add", {"a": 2, "b": 3})).result(30) == 5
     assert get(told["http"], "/healthz")[0] == 200
-    assert get(told["http"], "/readyz")[:2] == (200, '{"status":"ready"}\n')
+    assert get(told["http"], "/readyz")[:2] == (200, '{"status":"ready"}')
     tree = up.tree()
     servers = using(home)
     assert any("penstock.engine.worker.nursery" in one.cmdline() for one in tree)
@@ -75,9 +75,9 @@ async def test_up_starts_everything_and_ctrl_c_leaves_no_process(start: Start, h
     assert "Traceback" not in up.stderr
 
 
-async def test_up_without_an_application_runs_the_demonstration(start: Start, database_url: str, enqueuer: Penstock):
+async def test_up_without_an_application_runs_what_ships_with_penstock(start: Start, database_url: str, enqueuer: Penstock):
     up = start("up", "-o", "json", "--port", "0", database_url=database_url)
-    assert started(up)["app"] == "penstock.cli.demo_app:app"
+    assert started(up)["app"] == "penstock.cli.applications:app"
     task = await enqueuer.enqueue("import_order", {"line": "oak-table x 2"})
     assert await task.result(30) == {"sku": "oak-table", "amount": 2, "total": 840}
     missing = await enqueuer.enqueue("import_order", {"line": "moon x 1"})

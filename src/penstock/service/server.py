@@ -44,6 +44,10 @@ class Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._heard_at = time.monotonic()
+        # The parser bounds a head that is not complete; one that comes in a single piece is complete at once.
+        if self.conn.their_state is h11.IDLE and len(data) > _HEAD_BYTES and b"\r\n\r\n" not in data[:_HEAD_BYTES]:
+            self.send_400_response("The head of the request is too long.")
+            return
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._head_since = None

@@ -1,7 +1,7 @@
 """What handlers use while they run: threads, child processes, the limiter, transactions, progress."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -41,6 +41,7 @@ class Facilities:
         events: Events,
         failpoints: Failpoints,
         app_reference: str | None,
+        extensions: Sequence[str] = (),
     ) -> None:
         self._settings = settings
         self._url = url
@@ -48,7 +49,7 @@ class Facilities:
         self._stages = stages
         self._events = events
         self._failpoints = failpoints
-        self._children = Children(app_reference, max_result_bytes=settings.max_result_bytes)
+        self._children = Children(app_reference, extensions=extensions, max_result_bytes=settings.max_result_bytes)
         self._threads: ThreadPoolExecutor | None = None
         self._limiters: Limiters | None = None
         self._pool: asyncpg.Pool | None = None

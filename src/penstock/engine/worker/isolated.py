@@ -32,11 +32,13 @@ class Children:
         self,
         app_reference: str | None,
         *,
+        extensions: Sequence[str] = (),
         max_result_bytes: int = _MAX_RESULT_BYTES,
         calls_per_child: int = _CALLS_PER_CHILD,
         cancel_grace_seconds: float = _CANCEL_GRACE_SECONDS,
     ) -> None:
         self._app_reference = app_reference
+        self._extensions = list(extensions)
         self._max_result_bytes = max_result_bytes
         self._calls_per_child = calls_per_child
         self._cancel_grace_seconds = cancel_grace_seconds
@@ -94,6 +96,7 @@ class Children:
         start = {
             "kind": "start",
             "reference": self._app_reference,
+            "extensions": self._extensions,
             "path": list(sys.path),
             "max_result_bytes": self._max_result_bytes,
         }

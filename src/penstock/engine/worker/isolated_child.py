@@ -15,7 +15,7 @@ import sys
 import threading
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from penstock.engine.context import Context
 from penstock.engine.definition import PipelineDefinition, StageDefinition, define_stage
@@ -141,6 +141,7 @@ class Calls:
     def __init__(self, link: Link, start: Message) -> None:
         self._link = link
         self._reference: str | None = start["reference"]
+        self._extensions: list[str] = start["extensions"]
         self._max_result_bytes: int = start["max_result_bytes"]
         self._away = Away(link)
         self._known: dict[tuple[str, str], StageDefinition] = {}
@@ -197,6 +198,9 @@ class Calls:
         pipelines = getattr(application, "pipelines", None)
         if not isinstance(pipelines, dict):
             raise InvalidSetting("app", self._reference, f"it is {type(application).__name__}, not an application")
+        while self._extensions:
+            install: Any = resolve(self._extensions.pop(0))
+            install(application)
         pipeline: PipelineDefinition | None = pipelines.get(call["pipeline"])
         for definition in pipeline.stages if pipeline is not None else ():
             if definition.name == call["stage"]:

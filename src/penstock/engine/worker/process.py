@@ -122,6 +122,7 @@ async def _serve(orders: Orders, slots: Slots) -> None:
         events=events,
         failpoints=Failpoints.from_environment(),
         app_reference=orders.app,
+        extensions=orders.extensions,
         # Whoever sends the heartbeats is frozen, or we were: somebody else may have our tasks by now.
         lapsed=lambda: _lapse(slots),
     )

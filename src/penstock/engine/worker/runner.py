@@ -44,6 +44,7 @@ class Runner:
         events: Events,
         failpoints: Failpoints,
         app_reference: str | None = None,
+        extensions: Sequence[str] = (),
         job: int | None = None,
         lapsed: Callable[[], None] = lambda: None,
     ) -> None:
@@ -87,6 +88,7 @@ class Runner:
             events=events,
             failpoints=failpoints,
             app_reference=app_reference,
+            extensions=extensions,
         )
         self._pools = self._make_pools()
         self._discovery = self._make_discovery()

@@ -60,7 +60,8 @@ async def test_another_users_token_is_unknown_to_everybody_else(service: Service
 async def test_tokens_come_in_pages(service: Service) -> None:
     client = await service.client("ann")
     made = [(await client.post(TOKENS, json={"name": f"n{n}"})).json()["tokenId"] for n in range(4)]
-    seen, after = [], {}
+    seen: list[int] = []
+    after: dict[str, str] = {}
     while True:
         page = (await client.get(TOKENS, params={"pageSize": 2, **after})).json()
         seen += [one["tokenId"] for one in page["items"]]

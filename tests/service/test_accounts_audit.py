@@ -5,7 +5,7 @@ from tests.service.conftest import Service
 from tests.service.logging_in import browser, log_in
 
 
-async def acts(service: Service, name: str, **filters: object) -> list[dict[str, object]]:
+async def acts(service: Service, name: str, **filters: str) -> list[dict[str, object]]:
     answer = await (await service.client(name)).get("/api/audit", params=filters)
     assert answer.status_code == 200, answer.text
     items: list[dict[str, object]] = answer.json()["items"]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from penstock.engine import job_counts
 from penstock.engine.app import Penstock
+from penstock.engine.control.decision import Decision
 from penstock.engine.control.lock_expiry import lock_expiry
 from penstock.engine.job_counts import JobCounts
 from penstock.engine.worker.inprocess import InProcessWorker
@@ -56,9 +57,7 @@ class Slices:
         async with self._app.connection() as connection:
             _, before = await job_counts.read(connection, job_id)
         settings = self._app.settings
-        # Nothing measured yet: as long as every worker's.
-        ewma_ms = self._ewma_ms.get(pipeline, settings.lease_seconds * 500)
-        lock = lock_expiry(ewma_ms=ewma_ms, floor_ms=settings.lock_floor_ms, cap_ms=settings.lock_cap_ms)
+        lock = self._lock(pipeline)
         # A lease that is shorter than two heartbeats would end by itself.
         lease_seconds = max(lock.value / 1000, 2 * settings.heartbeat_seconds)
         worker = InProcessWorker(
@@ -89,6 +88,13 @@ class Slices:
             state=state,
             counts=after,
         )
+
+    def _lock(self, pipeline: str) -> Decision[float]:
+        settings = self._app.settings
+        ewma_ms = self._ewma_ms.get(pipeline)
+        if ewma_ms is None:
+            return Decision(value=settings.lease_seconds * 1000, reason="no item measured yet: as every worker's")
+        return lock_expiry(ewma_ms=ewma_ms, floor_ms=settings.lock_floor_ms, cap_ms=settings.lock_cap_ms)
 
     async def _until_done(self, job_id: int, worker: InProcessWorker, end: float) -> str:
         while time.monotonic() < end:

@@ -94,3 +94,8 @@ async def rows(connection: Connection, page: Page) -> list[Any]:
     """(id, input, result, error, status) of a page; input and result as JSON text."""
     found: list[Any] = await connection.fetch(_sql.rows, page.job_id, page.after, page.last_id)
     return found
+
+
+async def fill(connection: Connection, *, stage: int, job_id: int, lane: int, first: int, last: int) -> None:
+    """Finished rows ``first`` to ``last``, for the bench."""
+    await connection.execute(_sql.fill, stage, job_id, lane, first, last, timeout=600)

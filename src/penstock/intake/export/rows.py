@@ -32,29 +32,31 @@ class RowReader:
         _, input_text, result_text, error, status = stored
         given = orjson.loads(input_text)
         result = None if result_text is None else orjson.loads(result_text)
-        row = self._inputs(given)
-        columns = result.get("columns") if isinstance(result, dict) else None
+        columns = result.get("columns") if type(result) is dict else None
+        row, count = self._inputs(given)
+        if self._keys:
+            get = columns.get if type(columns) is dict else _nothing
+            row += [value if type(value) is str else plain(value) for value in map(get, self._keys)]
         if self._whole:
             row.append(None if result is None else result_text)
-        else:
-            get = columns.get if isinstance(columns, dict) else _nothing
-            row += [value if type(value) is str else plain(value) for value in map(get, self._keys)]
         if self._has_other:
             row.append(self._rest(result, columns))
-        row += (_NAMES[status], error)
+        row.append(_NAMES[status])
+        row.append(error)
         if self._counted:
-            row.append(len(given["cells"]) if isinstance(given.get("cells"), list) else None)
+            row.append(count)
         return row
 
-    def _inputs(self, given: Any) -> list[Value]:
-        row: list[Value] = []
-        if self._width:
-            cells = given.get("cells") if isinstance(given, dict) else None
-            row = cells if isinstance(cells, list) else []
-            missing = self._width - len(row)
-            if missing:
-                row = [*row, *(None,) * missing]
-        return row if not self._before else [*row, *(take(given) for take in self._before)]
+    def _inputs(self, given: Any) -> tuple[list[Value], int | None]:
+        """The columns that came in, and how many cells there were."""
+        cells = given.get("cells") if self._width and type(given) is dict else None
+        count = len(cells) if type(cells) is list else None
+        row: list[Value] = cells if type(cells) is list else []
+        if count != self._width:
+            row += [None] * (self._width - (count or 0))
+        if self._before:
+            row += [take(given) for take in self._before]
+        return row, count
 
     def _rest(self, result: Any, columns: Any) -> Value:
         if isinstance(columns, dict):

@@ -213,7 +213,7 @@ async def test_a_title_is_found_by_its_telling_words_without_reading_the_rest(ma
 async def test_brand_and_title_read_at_most_the_products_of_the_brand(many: asyncpg.Connection):
     title = await many.fetchval("select search_title from catalogue.products where sku = 'SKU-30000'")
     statement = load("products", "penstock.apps.catalogue").by_brand_and_title
-    kinds, _, most = await plan_of(many, statement, title, "brand 0", products.telling(title, most=5), 0.45, 2000)
+    kinds, _, most = await plan_of(many, statement, title, "brand 0", products.telling(title, most=2), 0.45, 2000)
     assert "Seq Scan" not in kinds and most <= 2000
 
 

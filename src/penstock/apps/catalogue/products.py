@@ -67,7 +67,8 @@ async def by_sku(connection: Connection, sku: str, brand: str | None) -> Product
 
 
 async def by_brand_and_title(connection: Connection, brand: str, title: str, threshold: float) -> list[Product]:
-    words = telling(title, most=5)
+    """More words would be commoner ones, whose long lists cost more than they find."""
+    words = telling(title, most=2)
     text = with_brand(brand, title)
     return _all(await connection.fetch(_sql.by_brand_and_title, text, brand, words, threshold, _MOST_CANDIDATES))
 

@@ -5,12 +5,15 @@ from typing import Any
 
 from penstock import Penstock
 from penstock.config import Settings
+from penstock.engine.acting import By
 from penstock.intake import importing
 from penstock.intake.sources import registry
 from penstock.intake.sources.scan import Report, preview, scan
 from penstock.intake.sources.source import Place
 from penstock.storage import users
 from penstock.storage.sources import NewSource, Source
+
+BY = By(actor="root")
 
 
 @dataclass
@@ -74,7 +77,7 @@ async def make_world(app: Penstock, **parts: Any) -> World:
     async with app.connection() as connection:
         await users.create(connection, name="ann", role="operator")
     given = {"name": "drop", "owner": "ann", "pipeline": "look_up", "created_by": "root", "pattern": "*.csv"} | parts
-    return World(app, await registry.add(app, NewSource(**given)))
+    return World(app, await registry.add(app, NewSource(**given), by=BY))
 
 
 class Meddled:

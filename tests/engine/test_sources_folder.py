@@ -20,7 +20,7 @@ from penstock.intake.sources import scan as scanning
 from penstock.intake.sources.scan import scan_all
 from penstock.intake.sources.source import Entry
 from penstock.storage import sightings
-from tests.engine.source_world import Meddled, World, make_app, make_world
+from tests.engine.source_world import BY, Meddled, World, make_app, make_world
 
 ROWS = b"name,sku\nchair,1\n"
 
@@ -387,7 +387,7 @@ async def test_a_dry_run_says_what_is_there_and_writes_nothing(world: World, dro
 async def test_a_source_added_anew_takes_its_files_anew(world: World, drop: Path) -> None:
     (drop / "a.csv").write_bytes(ROWS)
     await world.scan_settled()
-    await registry.remove(world.app, "drop")
+    await registry.remove(world.app, "drop", by=BY)
     again = await make_world(world.app, kind="folder", place={"path": str(drop)})
     assert (await again.scan_settled()).submitted == 1
     assert len(await again.jobs()) == 2

@@ -10,9 +10,10 @@ import typer
 
 from penstock.cli.command import accept_global_options, command
 from penstock.cli.output import Column
-from penstock.cli.pages import YesOption, actor, confirmed
+from penstock.cli.pages import YesOption, confirmed
 from penstock.cli.readable import short
 from penstock.cli.session import Session
+from penstock.engine.acting import By
 
 if TYPE_CHECKING:
     from penstock.engine.app import Penstock
@@ -107,10 +108,10 @@ def _register_sources(group: typer.Typer) -> None:
             stable_seconds=stable_seconds,
             user_env=user_env,
             secret_env=secret_env,
-            created_by=actor(),
+            created_by=By.command_line().actor,
         )
         async with _serving(session) as serving:
-            added = await registry.add(serving, new)
+            added = await registry.add(serving, new, by=By.command_line())
         session.out.show(
             asdict(added), f"Source {name} is added. `penstock catalogue sources test {name}` looks at it."
         )
@@ -139,7 +140,7 @@ def _register_sources(group: typer.Typer) -> None:
         opened = await session.app()
         await registry.find(opened, name)
         confirmed(session, f"Remove source {name!r} and what was seen there?", yes=yes)
-        await registry.remove(opened, name)
+        await registry.remove(opened, name, by=By.command_line())
         session.out.show({"name": name, "removed": True}, f"Source {name} is removed.")
 
 
@@ -158,6 +159,7 @@ def place_of(kind: str, text: str, *, endpoint: str | None, region: str | None) 
         raise UsageError(f"The place {text!r} will not do. Write s3://bucket/prefix or ftp://host/folder.") from None
     if parts.username or parts.password:
         raise UsageError("Leave user and password out of the place; name their variables: --user-env, --secret-env.")
+    place: dict[str, Any]
     further = {"endpoint": endpoint, "region": region}
     match kind, parts.scheme:
         case "s3", "s3":

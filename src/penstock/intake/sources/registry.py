@@ -2,11 +2,12 @@
 
 import asyncio
 
+from penstock.engine.acting import By
 from penstock.engine.app import Penstock
 from penstock.engine.payload import encode
 from penstock.errors import NotKnown, UnknownTask, UsageError
 from penstock.intake.sources import guard, source
-from penstock.storage import sightings, sources, users
+from penstock.storage import audit, sightings, sources, users
 from penstock.storage.sightings import Sighting
 from penstock.storage.sources import NewSource, Source
 
@@ -16,13 +17,13 @@ _MOST_ID = 2**63 - 1
 _MOST_OPTIONS_BYTES = 16 * 1024
 
 
-async def add(app: Penstock, new: NewSource) -> Source:
+async def add(app: Penstock, new: NewSource, *, by: By) -> Source:
     """Refused where it could never submit anything: unknown owner or pipeline, a folder outside of the allowed ones."""
     source.check(new)
     encode(new.options, what="options of the source", limit_bytes=_MOST_OPTIONS_BYTES)
     if new.kind == "folder":
         await asyncio.to_thread(guard.allowed_folder, new.place["path"], app.settings.file_roots)
-    async with app.connection() as connection:
+    async with app.connection() as connection, connection.transaction():
         if await users.by_name(connection, new.owner) is None:
             raise UsageError(
                 f"There is no user {new.owner[:100]!r} to own the jobs. `penstock users create` makes one."
@@ -31,6 +32,8 @@ async def add(app: Penstock, new: NewSource) -> Source:
             raise UnknownTask(new.pipeline, app.pipelines)
         if await sources.create(connection, new) is None:
             raise UsageError(f"There is a source {new.name!r} already. Remove that one, or choose another name.")
+        entry = by.entry("source.add", kind="source", object=new.name, owner=new.owner, source_kind=new.kind)
+        await audit.append(connection, entry)
     return await find(app, new.name)
 
 
@@ -47,11 +50,13 @@ async def page(app: Penstock, *, owner: str | None = None, after: str = "", limi
         return await sources.page(connection, owner=owner, after=after, limit=limit)
 
 
-async def remove(app: Penstock, name: str) -> None:
+async def remove(app: Penstock, name: str, *, by: By) -> None:
     """Forgets what was seen there: the same source added again starts anew. Jobs stay."""
-    async with app.connection() as connection:
+    found = await find(app, name)
+    async with app.connection() as connection, connection.transaction():
         if not await sources.delete(connection, name):
             raise NotKnown(kind="source", name=name[:100])
+        await audit.append(connection, by.entry("source.remove", kind="source", object=name, owner=found.owner))
 
 
 async def files(

@@ -155,20 +155,14 @@ async def add_source(request: Request, actor: Admin, body: SourceBody) -> Source
     values = body.model_dump(exclude={"place", "owner"})
     place = body.place.model_dump(exclude_none=True)
     new = NewSource(**values, place=place, owner=body.owner or actor.name, created_by=actor.name)
-    added = await registry.add(ground.app, new)
-    await ground.note(
-        actor.entry("source.add", kind="source", object=added.name, owner=added.owner, source_kind=added.kind)
-    )
+    added = await registry.add(ground.app, new, by=actor.by)
     return _item(added)
 
 
 @router.delete("/sources/{name}", operation_id="removeSource", status_code=204)
 async def remove_source(request: Request, actor: Admin, name: SourceName) -> None:
     """Forgets what was seen there; jobs and files stay."""
-    ground = ground_of(request)
-    found = await registry.find(ground.app, name)
-    await registry.remove(ground.app, name)
-    await ground.note(actor.entry("source.remove", kind="source", object=name, owner=found.owner))
+    await registry.remove(ground_of(request).app, name, by=actor.by)
 
 
 @router.post("/sources/{name}/test", operation_id="testSource")

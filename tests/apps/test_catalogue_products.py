@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 
 from penstock.apps.catalogue import local_products, products, products_import
+from penstock.apps.catalogue.folding import telling
 from penstock.apps.catalogue.provider import Query
 from penstock.apps.catalogue.understood import Understood
 from penstock.errors import UsageError
@@ -201,7 +202,7 @@ async def test_keys_and_trigrams_are_read_from_their_indexes(many: asyncpg.Conne
 
 async def test_a_title_is_found_by_its_telling_words_without_reading_the_rest(many: asyncpg.Connection):
     title = await many.fetchval("select search_title from catalogue.products where sku = 'SKU-30000'")
-    words = products.telling(title)
+    words = telling(title)
     pairs = (words[:2], words[1:], [words[0], words[2]])
     statement = load("products", "penstock.apps.catalogue").by_title
     kinds, indexes, most = await plan_of(many, statement, title, *pairs, 0.45, 2000)
@@ -213,7 +214,7 @@ async def test_a_title_is_found_by_its_telling_words_without_reading_the_rest(ma
 async def test_brand_and_title_read_at_most_the_products_of_the_brand(many: asyncpg.Connection):
     title = await many.fetchval("select search_title from catalogue.products where sku = 'SKU-30000'")
     statement = load("products", "penstock.apps.catalogue").by_brand_and_title
-    kinds, _, most = await plan_of(many, statement, title, "brand 0", products.telling(title, most=2), 0.45, 2000)
+    kinds, _, most = await plan_of(many, statement, title, "brand 0", telling(title, most=2), 0.45, 2000)
     assert "Seq Scan" not in kinds and most <= 2000
 
 

@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # Further arguments of the command a recipe ends in, e.g. `make test ARGS="-k claim -x"`.
 ARGS ?=
 
-BENCHES := throughput enqueue latency growth
+BENCHES := throughput enqueue latency growth ingest export pages
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

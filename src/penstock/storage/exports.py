@@ -90,9 +90,9 @@ async def copy_csv(
     await connection.copy_from_query(statement, output=target, format="csv")
 
 
-async def rows(connection: Connection, page: Page) -> list[Any]:
+async def rows(connection: Connection, page: Page, *, columns_only: bool) -> list[Any]:
     """(id, input, result, error, status) of a page; input and result as JSON text."""
-    found: list[Any] = await connection.fetch(_sql.rows, page.job_id, page.after, page.last_id)
+    found: list[Any] = await connection.fetch(_sql.rows, page.job_id, page.after, page.last_id, columns_only)
     return found
 
 

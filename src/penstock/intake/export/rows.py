@@ -60,6 +60,8 @@ class RowReader:
 
     def _rest(self, result: Any, columns: Any) -> Value:
         if isinstance(columns, dict):
+            if columns.keys() <= self._named:
+                return None
             result = {key: value for key, value in columns.items() if key not in self._named} or None
         return None if result is None else stored_text(result)
 

@@ -57,6 +57,7 @@ def _rows(url: str, layout: Layout) -> Iterator[Any]:
 async def _read(settings: Settings, url: str, layout: Layout, pages: Pages) -> None:
     """Short statements, and none open while the writer is behind."""
     after = 0
+    columns_only = all(column.kind != "whole" for column in layout.columns)
     try:
         connection = await database.connect(settings, url, purpose="export")
         with database.translated(url):
@@ -66,7 +67,7 @@ async def _read(settings: Settings, url: str, layout: Layout, pages: Pages) -> N
                 )
                 if page is None:
                     break
-                pages.put(await exports.rows(connection, page))
+                pages.put(await exports.rows(connection, page, columns_only=columns_only))
                 after = page.last_id
         pages.put(None)
         await connection.close()

@@ -84,8 +84,10 @@ from guarded
 
 -- name: rows
 -- The same rows with their JSON as it is stored, for files that know numbers from text. The ranges on every table keep
--- a merge join from reading it from its beginning.
-select t.id, t.input::text as input, o.result::text as result,
+-- a merge join from reading it from its beginning. $4: only the columns of results that have some.
+select t.id, t.input::text as input,
+       case when $4 and jsonb_typeof(o.result -> 'columns') = 'object'
+            then jsonb_build_object('columns', o.result -> 'columns') else o.result end::text as result,
        coalesce(nullif(o.error ->> 'message', ''), o.error ->> 'type') as error,
        case when o.status is not null then o.status when q.worker is not null then 1
             when l.cancelled_at is not null then 6 else 0 end::integer as status

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from penstock.errors import UsageError
 from penstock.intake.export.layout import Layout
-from penstock.intake.export.manifest import HEADINGS, LONGEST_CELL, CONTROL_ESCAPES, Manifest
+from penstock.intake.export.manifest import CONTROL_ESCAPES, HEADINGS, LONGEST_CELL, Manifest
 from penstock.intake.export.rows import RowReader, Value
 
 SHEET_ROWS = 1_048_576

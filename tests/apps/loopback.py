@@ -14,6 +14,9 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
     # Set, the answer waits for it.
     held: asyncio.Event | None = None
+    # A provider that is slow by so many seconds before it answers, or before each byte.
+    pause: float = 0.0
+    drip: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,9 +25,8 @@ class Asked:
     headers: dict[str, str]
 
 
-def as_json(data: Any, status: int = 200, **headers: str) -> Answer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Answer(status=status, body=json.dumps(data).encode(), headers=named)
+def as_json(data: Any, *, pause: float = 0.0) -> Answer:
+    return Answer(body=json.dumps(data).encode(), pause=pause)
 
 
 class Loopback:
@@ -61,11 +63,15 @@ class Loopback:
             answer = self.answer(asked.target)
             if answer.held is not None:
                 await answer.held.wait()
+            await asyncio.sleep(answer.pause)
             self._at_once -= 1
             lines = [f"HTTP/1.1 {answer.status} OK", f"Content-Length: {len(answer.body)}", "Connection: close"]
             lines += [f"{name}: {value}" for name, value in answer.headers.items()]
-            writer.write("\r\n".join([*lines, "", ""]).encode() + answer.body)
-            await writer.drain()
+            writer.write("\r\n".join([*lines, "", ""]).encode())
+            for piece in [answer.body] if not answer.drip else [bytes([one]) for one in answer.body]:
+                writer.write(piece)
+                await writer.drain()
+                await asyncio.sleep(answer.drip)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:

@@ -69,16 +69,17 @@ async def test_the_order_of_the_job_counts_and_turns_with_the_attempts(answering
         assert [row["provider"] for row in rows] == ["http", "local", "local", "http", "http", "local"]
 
 
-async def test_no_cell_can_change_the_address(answering: Answering):
+@pytest.mark.parametrize(("cell", "asked"), [("../../admin?k=2&a=b#c %2e", 1), ("..", 0), (".", 0)])
+async def test_no_cell_can_change_the_address(answering: Answering, cell: str, asked: int):
     async with answering(lambda target: Answer(status=404), catalogue_http_url=None) as (world, server):
-        world.app.use(
-            world.app.settings.model_copy(update={"catalogue_http_url": server.url("/x/{title}?k=1")}), world.app.events
-        )
-        await world.submit(["title"], [["../../admin?k=2&a=b#c %2e"]], providers=["http"])
+        template = {"catalogue_http_url": server.url("/x/{sku}?k=1")}
+        world.app.use(world.app.settings.model_copy(update=template), world.app.events)
+        await world.submit(["sku"], [[cell]], providers=["http"])
         await drain(world.app)
-        [asked] = server.asked
-        assert asked.target.startswith("/x/") and asked.target.endswith("?k=1")
-        assert "/" not in asked.target.removeprefix("/x/")
+        assert len(server.asked) == asked
+        for one in server.asked:
+            assert one.target.startswith("/x/") and one.target.endswith("?k=1")
+            assert not set("/?&=#") & set(one.target.removeprefix("/x/").removesuffix("?k=1"))
 
 
 @pytest.mark.parametrize(
@@ -134,6 +135,14 @@ async def test_an_answer_that_takes_too_long_has_failed(answering: Answering):
         [attempt] = await world.fetch("select error ->> 'message' as said from penstock.attempts")
         assert "took longer than 0.2 s" in attempt["said"]
         held.set()
+
+
+async def test_an_answer_that_drips_has_failed_as_well(answering: Answering):
+    body = b'{"name": "' + b"x" * 1000 + b'"}'
+    async with answering(lambda target: Answer(body=body, drip=0.05), catalogue_http_timeout_seconds=0.3) as (world, _):
+        await world.submit(["ean"], [[gtin(1)]])
+        async with asyncio.timeout(20):
+            assert (await drain(world.app)).released == 1
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -238,7 +247,7 @@ async def test_after_failures_in_a_row_nobody_asks_until_one_question_is_answere
 async def test_no_more_questions_at_once_than_allowed(answering: Answering):
     from penstock import worker
 
-    async with answering(lambda target: as_json(GOOD), catalogue_http_concurrency=2) as (world, server):
+    async with answering(lambda target: as_json(GOOD, pause=0.03), catalogue_http_concurrency=2) as (world, server):
         job_id = await world.submit(["ean"], [[gtin(n)] for n in range(1, 41)])
         async with worker(world.app):
             await world.app.job_by_id(job_id).wait(30)

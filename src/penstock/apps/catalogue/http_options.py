@@ -65,7 +65,8 @@ class HttpOptions:
 
     def values(self, query: Query) -> dict[str, str]:
         given = {"gtin": query.gtin, "sku": query.sku, "brand": query.brand, "title": query.title, "text": query.text}
-        return {name: value for name, value in given.items() if value and name in self.places}
+        # Dots alone would climb in a path, escaped or not.
+        return {name: value for name, value in given.items() if value and name in self.places and value.strip(".")}
 
     def address(self, query: Query) -> str:
         """Every value as one piece: no character of it can change the path or add a parameter."""

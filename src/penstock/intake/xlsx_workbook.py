@@ -103,9 +103,6 @@ def _shape(workbook: CalamineWorkbook, order: Header) -> Header:
     visible = [one.name for one in tables if one.visible == SheetVisibleEnum.Visible]
     name = _chosen(names, visible, order["sheet"])
     sheet = _loaded(workbook, name)
-    if sheet.width > order["most_columns"]:
-        problem = f"the sheet {name!r} has {sheet.width:,} columns; at most {order['most_columns']:,} are taken."
-        raise FileRefused(problem, "Split it.")
     rows = list(islice(_written(sheet), _SAMPLE_ROWS))
     if not rows:
         raise FileRefused(f"the sheet {name!r} holds no rows.", "Fill in a header and at least one row.")

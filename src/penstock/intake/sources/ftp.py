@@ -124,8 +124,8 @@ class Server:
         return deep and not name.startswith(".") and not self._wanted.passed_by(path)
 
     async def read(self, path: str, version: str) -> AsyncIterator[bytes]:
-        """As many bytes as were listed, a server that says it was all, and the same version afterwards."""
-        size, read_bytes = int(version.partition("-")[0]), 0
+        """Until the server says that it was all, and the same version afterwards."""
+        read_bytes = 0
         try:
             client = await self._connected()
             if await self._version_now(client, path) not in (version, None):
@@ -144,8 +144,6 @@ class Server:
         except _FAULTS as error:
             await self.close()
             raise SourceUnreachable(f"{self._where} stopped sending {path!r} after {read_bytes} bytes", error) from None
-        if read_bytes != size:
-            raise SourceUnreachable(f"{self._where} sent {path!r} in part", f"{read_bytes} of {size} bytes")
 
     async def _version_now(self, client: _Client, path: str) -> str | None:
         """None where the server cannot be asked about one file."""

@@ -57,9 +57,7 @@ class Bucket:
             found = await obstore.get_async(self._store, self._prefix + path, options={"if_match": _tag(version)})
             if _version(found.meta) != version:
                 raise Changed(path, "another object has its name")
-            read_bytes = 0
             async for chunk in found.stream():
-                read_bytes += len(chunk)
                 yield bytes(chunk)
         except PreconditionError:
             raise Changed(path, "another object has its name") from None
@@ -67,8 +65,6 @@ class Bucket:
             raise Vanished(path) from None
         except (BaseError, OSError) as error:
             raise SourceUnreachable(f"{path!r} in {self._where} cannot be read", _said(error)) from None
-        if read_bytes != found.meta["size"]:
-            raise SourceUnreachable(f"{path!r} in {self._where} was cut", f"{read_bytes} of {found.meta['size']} bytes")
 
     async def delete(self, path: str, version: str) -> bool:
         try:

@@ -75,7 +75,7 @@ class Place(Protocol):
         ...
 
     def read(self, path: str, version: str) -> AsyncIterator[bytes]:
-        """All of it, or an error: ``Vanished``, ``Changed``, ``SourceUnreachable``."""
+        """All of it, or an error: ``Vanished``, ``Changed``, ``SourceUnreachable``. Whoever reads compares the size."""
         ...
 
     async def delete(self, path: str, version: str) -> bool:

@@ -6,6 +6,8 @@ A quote that is never closed, or a file without a line end, would otherwise pull
 import io
 from collections.abc import Callable
 
+from typing_extensions import Buffer
+
 _BUFFER_BYTES = 64 * 1024
 
 
@@ -26,15 +28,16 @@ class _Chunks(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, target: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, target: Buffer, /) -> int:
+        view = memoryview(target)
         if self.since_row > self._limit:
             raise EndlessRow
         if not self._rest:
             chunk = self._next_chunk()
             self.holds_nul = self.holds_nul or b"\0" in chunk
             self._rest = memoryview(chunk)
-        count = min(len(target), len(self._rest))
-        target[:count] = self._rest[:count]
+        count = min(len(view), len(self._rest))
+        view[:count] = self._rest[:count]
         self._rest = self._rest[count:]
         self.since_row += count
         return count

@@ -70,6 +70,15 @@ def test_a_machine_short_of_memory_claims_little_and_says_so_once(machine):
     assert machine.told[-1]["factor"] == 1.0
 
 
+def test_a_lack_of_cpus_shortens_the_slice_and_leaves_the_number_alone(machine):
+    machine.load = Load(cpu=1.0, memory=0.1)
+    claim = machine.claim()
+    assert claim.value == WANTED.value
+    assert claim.reason == "wanted; slice × 0.50: processes wait for a CPU 100% of the time"
+    assert machine.adaptation.slice_ms == 2500
+    assert [one["cause"] for one in machine.told] == ["cpu"]
+
+
 def test_runs_that_fail_shrink_the_claim_of_their_stage_and_space_its_retries(machine):
     machine.measured.runs = machine.measured.errors = 200
     assert machine.claim().value < 600
@@ -135,7 +144,8 @@ async def test_what_the_controllers_decided_can_be_scraped():
         "inbox": 0,
         "processors": {},
         "claim": {"size": 120, "reason": "…"},
-        "pressure_factor": 0.5,
+        "cpu_factor": 0.5,
+        "memory_factor": 0.9,
         "errors_factor": 1.0,
         "retry_spacing": 1.5,
     }
@@ -148,6 +158,7 @@ async def test_what_the_controllers_decided_can_be_scraped():
     families = text_string_to_metric_families((await exposition.render()).decode())
     found = {(one.name, one.labels.get("cause")): one.value for family in families for one in family.samples}
     assert found["penstock_claim_size", None] == 120
-    assert found["penstock_claim_factor", "pressure"] == 0.5
+    assert found["penstock_claim_factor", "cpu"] == 0.5
+    assert found["penstock_claim_factor", "memory"] == 0.9
     assert found["penstock_claim_factor", "errors"] == 1.0
     assert found["penstock_retry_spacing", None] == 1.5

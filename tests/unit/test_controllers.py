@@ -12,7 +12,7 @@ from penstock.engine.control.decision import Decision, shrunk
 from penstock.engine.control.error_spike import ErrorSpike
 from penstock.engine.control.ingest_batch import IngestBatch, IngestBounds
 from penstock.engine.control.lock_expiry import lock_expiry
-from penstock.engine.control.pressure import Load, Pressure
+from penstock.engine.control.pressure import Pressure
 from penstock.engine.control.provider_pace import Outcome, Pace, PaceBounds
 
 share = st.floats(0, 1)
@@ -203,48 +203,51 @@ def test_a_good_answer_that_took_too_long_counts_as_slow():
 
 # ---------------------------------------------------------------- pressure
 
-CALM = Load(cpu=0.1, memory=0.1)
+KINDS = (Pressure.of_cpu, Pressure.of_memory)
+kinds = pytest.mark.parametrize("kind", KINDS)
 
 
-def pressure() -> Pressure:
-    return Pressure(cpu_threshold=0.9, memory_threshold=0.9)
-
-
-@given(st.lists(st.builds(Load, cpu=share, memory=share), max_size=50), share, share)
-def test_the_factor_of_pressure_is_a_share_and_returns_to_one(loads, cpu_threshold, memory_threshold):
-    seen = Pressure(cpu_threshold=max(cpu_threshold, 0.2), memory_threshold=max(memory_threshold, 0.2))
-    for one in loads:
+@given(st.sampled_from(KINDS), st.lists(share, max_size=50), st.floats(0.2, 1))
+def test_the_factor_of_pressure_is_a_share_and_returns_to_one(kind, shares, threshold):
+    seen = kind(threshold)
+    for one in shares:
         seen = seen.after(one)
-        assert 0.1 - 1e-9 <= seen.factor <= 1
+        assert seen.least - 1e-9 <= seen.factor <= 1
         assert seen.pressed == (seen.factor < 1)
     for _ in range(10):
-        seen = seen.after(CALM)
+        seen = seen.after(0.1)
     assert (seen.factor, seen.pressed, seen.reason) == (1.0, False, "no pressure")
 
 
-@given(st.builds(Load, cpu=share, memory=share), st.builds(Load, cpu=share, memory=share))
-def test_more_pressure_never_gives_a_larger_factor(one, other):
-    worse = Load(cpu=max(one.cpu, other.cpu), memory=max(one.memory, other.memory))
-    assert pressure().after(worse).factor <= pressure().after(one).factor
+@given(st.sampled_from(KINDS), share, share)
+def test_more_pressure_never_gives_a_larger_factor(kind, one, other):
+    less, more = sorted((one, other))
+    assert kind(0.9).after(more).factor <= kind(0.9).after(less).factor
 
 
 @given(st.lists(st.floats(0.82, 0.9), max_size=50))
-def test_a_load_around_the_threshold_does_not_make_the_factor_swing(cpus):
-    seen = pressure().after(Load(cpu=0.95, memory=0))
+def test_a_load_around_the_threshold_does_not_make_the_factor_swing(shares):
+    seen = Pressure.of_cpu(0.9).after(0.95)
     factor = seen.factor
     assert factor == pytest.approx(0.75)
-    for cpu in cpus:
-        seen = seen.after(Load(cpu=cpu, memory=0))
+    for one in shares:
+        seen = seen.after(one)
         assert seen.factor == factor
 
 
 def test_pressure_falls_at_once_rises_in_steps_and_says_what_it_comes_from():
-    full = pressure().after(Load(cpu=0.5, memory=1.0))
+    full = Pressure.of_memory(0.9).after(1.0)
     assert full.factor == pytest.approx(0.1)
     assert full.reason == "100% of the memory is in use"
-    assert pressure().after(Load(cpu=1.0, memory=0)).factor == pytest.approx(0.5)
-    assert "wait for a CPU 100%" in pressure().after(Load(cpu=1.0, memory=0)).reason
-    assert full.after(CALM).factor == pytest.approx(0.2)
+    assert full.after(0.1).factor == full.after(0.91).factor == pytest.approx(0.2)
+    busy = Pressure.of_cpu(0.9).after(1.0)
+    assert busy.factor == pytest.approx(0.5)
+    assert busy.reason == "processes wait for a CPU 100% of the time"
+
+
+@kinds
+def test_a_threshold_of_one_switches_the_pressure_off(kind):
+    assert kind(1.0).after(1.0).factor == 1.0
 
 
 # ---------------------------------------------------------------- locks, spikes, what is left of a claim

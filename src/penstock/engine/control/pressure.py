@@ -1,4 +1,4 @@
-"""How much of a claim a machine under pressure should take: all of it, or a share.
+"""How much a machine under pressure should take: all of it, or a share.
 
 Pure. The factor falls at once and rises in steps, and it begins to rise only when the pressure is clearly below its
 threshold, so that a load around the threshold does not make claims swing.
@@ -11,6 +11,7 @@ _LEAST_FOR_CPU = 0.5
 _LEAST_FOR_MEMORY = 0.1
 _RELEASE = 0.9
 _STEP_UP = 0.1
+_NONE = "no pressure"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,39 +24,32 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pressure:
-    """``factor`` on the claim, 1 without pressure."""
+    """``factor`` is 1 without pressure, and ``least`` where everything waits or is used."""
 
-    cpu_threshold: float
-    memory_threshold: float
+    threshold: float
+    least: float
+    # With the share in it, as a reason reads.
+    sentence: str
     factor: float = 1.0
     pressed: bool = False
-    reason: str = "no pressure"
+    reason: str = _NONE
 
-    def after(self, load: Load) -> "Pressure":
-        cpu = _factor(load.cpu, self.cpu_threshold, _LEAST_FOR_CPU)
-        memory = _factor(load.memory, self.memory_threshold, _LEAST_FOR_MEMORY)
-        wanted = min(cpu, memory)
-        if wanted < 1:
-            factor = wanted if wanted < self.factor else min(wanted, self.factor + _STEP_UP)
-            return replace(self, factor=factor, pressed=True, reason=_told(load, cpu <= memory))
-        calm = load.cpu < self.cpu_threshold * _RELEASE and load.memory < self.memory_threshold * _RELEASE
-        if not self.pressed or not calm:
+    @classmethod
+    def of_cpu(cls, threshold: float) -> "Pressure":
+        return cls(threshold=threshold, least=_LEAST_FOR_CPU, sentence="processes wait for a CPU {:.0%} of the time")
+
+    @classmethod
+    def of_memory(cls, threshold: float) -> "Pressure":
+        return cls(threshold=threshold, least=_LEAST_FOR_MEMORY, sentence="{:.0%} of the memory is in use")
+
+    def after(self, share: float) -> "Pressure":
+        if share > self.threshold:
+            over = min(1.0, (share - self.threshold) / max(1 - self.threshold, 0.001))
+            wanted = 1 - (1 - self.least) * over
+            factor = min(wanted, self.factor + _STEP_UP)
+            return replace(self, factor=factor, pressed=factor < 1, reason=self.sentence.format(share))
+        if not self.pressed or share >= self.threshold * _RELEASE:
             return self
         factor = min(1.0, self.factor + _STEP_UP)
         done = factor >= 1
-        return replace(
-            self, factor=factor, pressed=not done, reason="no pressure" if done else "the pressure has ended"
-        )
-
-
-def _factor(share: float, threshold: float, least: float) -> float:
-    """1 up to the threshold, then down in a line to ``least`` where everything waits or is used."""
-    if share <= threshold:
-        return 1.0
-    return 1 - (1 - least) * min(1.0, (share - threshold) / max(1 - threshold, 0.001))
-
-
-def _told(load: Load, by_cpu: bool) -> str:
-    if by_cpu:
-        return f"processes wait for a CPU {load.cpu:.0%} of the time"
-    return f"{load.memory:.0%} of the memory is in use"
+        return replace(self, factor=factor, pressed=not done, reason=_NONE if done else "the pressure has ended")

@@ -30,7 +30,10 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
     "penstock_inbox": (("stage",), "tasks claimed by this supervisor that wait for a processor"),
     "penstock_seconds_since_poll": (("worker",), "time since a runner last asked the database for work"),
     "penstock_claim_size": (("worker", "stage"), "tasks of the stage that a runner wants to hold"),
-    "penstock_claim_factor": (("worker", "stage", "cause"), "below 1 while pressure or errors shrink the claims"),
+    "penstock_claim_factor": (
+        ("worker", "stage", "cause"),
+        "below 1 while a lack of cpu or memory, or errors, shrink the claims",
+    ),
     "penstock_retry_spacing": (("worker", "stage"), "above 1 while most runs fail and retries wait longer"),
     "penstock_runners": ((), "runner processes of this supervisor"),
     "penstock_runners_ready": ((), "of these, those that serve their stages"),
@@ -166,7 +169,7 @@ def _of_controllers(runners: Sequence[RunnerView]) -> dict[str, list[Sample]]:
             who = (str(runner.worker), stage)
             if (claim := seen.get("claim")) is not None:
                 sizes.append((who, claim["size"]))
-            for cause in ("pressure", "errors"):
+            for cause in ("cpu", "memory", "errors"):
                 if (factor := seen.get(f"{cause}_factor")) is not None:
                     factors.append(((*who, cause), factor))
             if (spacing := seen.get("retry_spacing")) is not None:

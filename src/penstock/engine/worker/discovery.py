@@ -170,7 +170,7 @@ class Discovery:
         wanted = claim_size(
             ewma_ms=self._pace[stage].ewma_ms,
             processors=self._stages[stage].pool,
-            slice_ms=self._settings.worker_target_slice_ms,
+            slice_ms=self.adaptation.slice_ms,
             safety=self._settings.safety_factor,
             least=self._settings.claim_min,
             # Some places are left for what a hint announces: it must not wait for the tasks of others.

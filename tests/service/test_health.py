@@ -158,7 +158,8 @@ async def test_a_head_that_is_too_long_is_refused(service: Service, sent_bytes: 
 
 async def test_forwarded_addresses_count_only_from_proxies_that_are_named(service: Service) -> None:
     told = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
-    for trusted, seen in (("", "127.0.0.1"), ("127.0.0.1", "203.0.113.9")):
+    cases = (("", "127.0.0.1"), ("192.0.2.1", "127.0.0.1"), ("192.0.2.1, 127.0.0.1", "203.0.113.9"))
+    for trusted, seen in cases:
         async with running(service, forwarded_allow_ips=trusted) as server, server.client("root") as client:
             async with client.stream("GET", "/api/stream?userId=all", headers=told) as answer:
                 assert answer.status_code == 200

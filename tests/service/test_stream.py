@@ -134,9 +134,19 @@ async def allowed() -> bool:
     return True
 
 
-async def test_a_heartbeat_is_no_event_and_moves_the_id_on(server: Running) -> None:
-    async with server.listening("bob") as bob, server.listening("ann") as ann:
-        await ann.until("job", jobId=await submit(server.service, "ann"))
+async def test_a_heartbeat_moves_the_id_on_for_those_who_heard_nothing() -> None:
+    hub = Hub(ring=3)
+    bob = Connection(user="bob", sees_all=False, still_allowed=allowed)
+    hub.join(bob, None)
+    for number in range(9):
+        hub.publish("job", {"jobId": number}, owner="ann")
+    hub.beat()
+    last_id = (await bob.take()).decode().rpartition("id: ")[2].strip()
+    assert await _received(hub, last_id) == ["live"]
+
+
+async def test_a_heartbeat_is_no_event(server: Running) -> None:
+    async with server.listening("bob") as bob:
         server.live.hub.beat()
         server.live.hub.publish("stage", {"stage": "x", "moves": {}}, public=True)
         await bob.until("stage", stage="x")

@@ -197,6 +197,7 @@ CREATE TABLE penstock.files (
     name text NOT NULL,
     media_type text NOT NULL,
     ip text,
+    job_id bigint,
     size_bytes bigint,
     sha256 bytea,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -229,30 +230,6 @@ CREATE TABLE penstock.imports (
     CONSTRAINT imports_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'storing'::text, 'stored'::text, 'failed'::text, 'cancelled'::text])))
 );
 
-CREATE TABLE penstock.jobs (
-    id bigint NOT NULL,
-    pipeline text NOT NULL,
-    name text,
-    owner text,
-    idempotency_key text,
-    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
-    paused_at timestamp with time zone,
-    paused_by text,
-    pause_reason text,
-    cancelled_at timestamp with time zone,
-    cancelled_by text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE penstock.jobs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME penstock.jobs_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
 CREATE TABLE penstock.lanes (
     id bigint NOT NULL,
     pipeline text NOT NULL,
@@ -273,49 +250,6 @@ CREATE TABLE penstock.lanes (
     CONSTRAINT lanes_max_running_check CHECK ((max_running > 0)),
     CONSTRAINT lanes_priority_check CHECK (((priority >= '-100'::integer) AND (priority <= 100))),
     CONSTRAINT lanes_weight_check CHECK (((weight >= 1) AND (weight <= 100)))
-);
-
-ALTER TABLE penstock.lanes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME penstock.lanes_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
-CREATE SEQUENCE penstock.lease_numbers
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
-CREATE TABLE penstock.limits (
-    key text NOT NULL,
-    rate double precision,
-    burst integer DEFAULT 1 NOT NULL,
-    tat timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
-    blocked_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
-    blocked_reason text,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT limits_burst_check CHECK ((burst > 0)),
-    CONSTRAINT limits_rate_check CHECK (((rate > (0)::double precision) AND (rate < 'Infinity'::double precision)))
-)
-WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
-
-CREATE TABLE penstock.login_links (
-    hash bytea NOT NULL,
-    user_id bigint NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    used_at timestamp with time zone
-);
-
-CREATE TABLE penstock.migrations (
-    version integer NOT NULL,
-    name text NOT NULL,
-    applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 CREATE TABLE penstock.outcomes (
@@ -352,51 +286,6 @@ CREATE TABLE penstock.queue (
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_insert_scale_factor='0.2', autovacuum_vacuum_cost_delay='0', autovacuum_analyze_scale_factor='0.1', autovacuum_analyze_threshold='5000');
 
-CREATE TABLE penstock.schedules (
-    name text NOT NULL,
-    cron text NOT NULL,
-    timezone text DEFAULT 'UTC'::text NOT NULL,
-    pipeline text NOT NULL,
-    input jsonb DEFAULT '{}'::jsonb NOT NULL,
-    options jsonb DEFAULT '{}'::jsonb NOT NULL,
-    missed text DEFAULT 'one'::text NOT NULL,
-    declared boolean DEFAULT false NOT NULL,
-    source text,
-    paused_at timestamp with time zone,
-    paused_by text,
-    last_fire_at timestamp with time zone,
-    next_fire_at timestamp with time zone,
-    last_task_id bigint,
-    last_error text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT schedules_missed_check CHECK ((missed = ANY (ARRAY['one'::text, 'all'::text, 'skip'::text])))
-);
-
-CREATE TABLE penstock.secrets (
-    name text NOT NULL,
-    value bytea NOT NULL
-);
-
-CREATE TABLE penstock.sessions (
-    id bigint NOT NULL,
-    user_id bigint NOT NULL,
-    hash bytea NOT NULL,
-    ip text,
-    agent text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    revoked_at timestamp with time zone
-);
-
-ALTER TABLE penstock.sessions ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME penstock.sessions_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
 CREATE TABLE penstock.stages (
     id integer NOT NULL,
     pipeline text NOT NULL,
@@ -410,22 +299,6 @@ CREATE TABLE penstock.stages (
     pause_reason text,
     registered_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT stages_max_running_check CHECK ((max_running > 0))
-);
-
-ALTER TABLE penstock.stages ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME penstock.stages_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
-CREATE TABLE penstock.statistics (
-    stage integer NOT NULL,
-    minute timestamp with time zone NOT NULL,
-    state smallint NOT NULL,
-    n bigint NOT NULL
 );
 
 CREATE TABLE penstock.tasks (
@@ -487,6 +360,242 @@ UNION ALL
      JOIN penstock.tasks t ON ((t.id = o.task_id)))
      JOIN penstock.stages s ON ((s.id = o.stage)));
 
+CREATE TABLE penstock.workers (
+    id bigint NOT NULL,
+    supervisor uuid NOT NULL,
+    name text NOT NULL,
+    host text NOT NULL,
+    pid integer NOT NULL,
+    version text NOT NULL,
+    stages integer[] DEFAULT '{}'::integer[] NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    heartbeat_at timestamp with time zone DEFAULT now() NOT NULL,
+    lease_until timestamp with time zone NOT NULL,
+    stopped_at timestamp with time zone,
+    died_at timestamp with time zone,
+    running bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    status jsonb DEFAULT '{}'::jsonb NOT NULL
+)
+WITH (fillfactor='50');
+
+CREATE VIEW penstock.items AS
+ SELECT s.task_id AS item_id,
+    s.job_id,
+    s.owner,
+    s.pipeline,
+    s.stage,
+    s.state AS status,
+    t.input AS input_json,
+    (s.result -> 'normalized'::text) AS normalized_json,
+    COALESCE((s.result -> 'columns'::text), s.result) AS result_json,
+    s.attempts,
+    s.error AS last_error,
+    w.name AS locked_by,
+        CASE
+            WHEN (s.state = 'PROCESSING'::text) THEN s.updated_at
+            ELSE NULL::timestamp with time zone
+        END AS locked_at,
+    s.updated_at,
+    s.created_at
+   FROM ((penstock.task_states s
+     JOIN penstock.tasks t ON ((t.id = s.task_id)))
+     LEFT JOIN penstock.workers w ON (((w.id = s.worker) AND (s.state = 'PROCESSING'::text))))
+  WHERE (s.job_id IS NOT NULL);
+
+CREATE TABLE penstock.jobs (
+    id bigint NOT NULL,
+    pipeline text NOT NULL,
+    name text,
+    owner text,
+    idempotency_key text,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    paused_at timestamp with time zone,
+    paused_by text,
+    pause_reason text,
+    cancelled_at timestamp with time zone,
+    cancelled_by text,
+    deleted_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE penstock.jobs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.jobs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE penstock.lanes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.lanes_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE SEQUENCE penstock.lease_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE penstock.limits (
+    key text NOT NULL,
+    rate double precision,
+    burst integer DEFAULT 1 NOT NULL,
+    tat timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    blocked_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    blocked_reason text,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT limits_burst_check CHECK ((burst > 0)),
+    CONSTRAINT limits_rate_check CHECK (((rate > (0)::double precision) AND (rate < 'Infinity'::double precision)))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
+
+CREATE TABLE penstock.login_links (
+    hash bytea NOT NULL,
+    user_id bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    used_at timestamp with time zone
+);
+
+CREATE TABLE penstock.migrations (
+    version integer NOT NULL,
+    name text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE penstock.schedules (
+    name text NOT NULL,
+    cron text NOT NULL,
+    timezone text DEFAULT 'UTC'::text NOT NULL,
+    pipeline text NOT NULL,
+    input jsonb DEFAULT '{}'::jsonb NOT NULL,
+    options jsonb DEFAULT '{}'::jsonb NOT NULL,
+    missed text DEFAULT 'one'::text NOT NULL,
+    declared boolean DEFAULT false NOT NULL,
+    source text,
+    paused_at timestamp with time zone,
+    paused_by text,
+    last_fire_at timestamp with time zone,
+    next_fire_at timestamp with time zone,
+    last_task_id bigint,
+    last_error text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT schedules_missed_check CHECK ((missed = ANY (ARRAY['one'::text, 'all'::text, 'skip'::text])))
+);
+
+CREATE TABLE penstock.secrets (
+    name text NOT NULL,
+    value bytea NOT NULL
+);
+
+CREATE TABLE penstock.sessions (
+    id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    hash bytea NOT NULL,
+    ip text,
+    agent text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone
+);
+
+ALTER TABLE penstock.sessions ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.sessions_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE penstock.sightings (
+    id bigint NOT NULL,
+    source_id bigint NOT NULL,
+    key bytea NOT NULL,
+    path text NOT NULL,
+    version text NOT NULL,
+    size_bytes bigint NOT NULL,
+    state text DEFAULT 'seen'::text NOT NULL,
+    sha256 bytea,
+    job_id bigint,
+    problem text,
+    tries integer DEFAULT 0 NOT NULL,
+    scan bigint NOT NULL,
+    tried_scan bigint,
+    taken_until timestamp with time zone,
+    first_seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    settled_at timestamp with time zone,
+    cleared_at timestamp with time zone,
+    CONSTRAINT sightings_state_check CHECK ((state = ANY (ARRAY['seen'::text, 'submitting'::text, 'submitted'::text, 'duplicate'::text, 'refused'::text, 'gone'::text])))
+);
+
+ALTER TABLE penstock.sightings ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.sightings_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE penstock.sources (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    kind text NOT NULL,
+    place jsonb NOT NULL,
+    pattern text NOT NULL,
+    owner text NOT NULL,
+    pipeline text NOT NULL,
+    options jsonb DEFAULT '{}'::jsonb NOT NULL,
+    after text DEFAULT 'keep'::text NOT NULL,
+    target text,
+    stable_seconds double precision NOT NULL,
+    user_env text,
+    secret_env text,
+    enabled boolean DEFAULT true NOT NULL,
+    scans bigint DEFAULT 0 NOT NULL,
+    created_by text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    scanned_at timestamp with time zone,
+    problem text,
+    CONSTRAINT sources_after_check CHECK ((after = ANY (ARRAY['keep'::text, 'move'::text, 'delete'::text]))),
+    CONSTRAINT sources_check CHECK (((after = 'move'::text) = (target IS NOT NULL))),
+    CONSTRAINT sources_kind_check CHECK ((kind = ANY (ARRAY['folder'::text, 's3'::text, 'ftp'::text]))),
+    CONSTRAINT sources_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._-]{0,99}$'::text))
+);
+
+ALTER TABLE penstock.sources ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.sources_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE penstock.stages ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.stages_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE penstock.statistics (
+    stage integer NOT NULL,
+    minute timestamp with time zone NOT NULL,
+    state smallint NOT NULL,
+    n bigint NOT NULL
+);
+
 ALTER TABLE penstock.tasks ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     SEQUENCE NAME penstock.tasks_id_seq
     START WITH 1
@@ -540,24 +649,6 @@ CREATE TABLE penstock.wakes (
     lane bigint NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
-
-CREATE TABLE penstock.workers (
-    id bigint NOT NULL,
-    supervisor uuid NOT NULL,
-    name text NOT NULL,
-    host text NOT NULL,
-    pid integer NOT NULL,
-    version text NOT NULL,
-    stages integer[] DEFAULT '{}'::integer[] NOT NULL,
-    started_at timestamp with time zone DEFAULT now() NOT NULL,
-    heartbeat_at timestamp with time zone DEFAULT now() NOT NULL,
-    lease_until timestamp with time zone NOT NULL,
-    stopped_at timestamp with time zone,
-    died_at timestamp with time zone,
-    running bigint[] DEFAULT '{}'::bigint[] NOT NULL,
-    status jsonb DEFAULT '{}'::jsonb NOT NULL
-)
-WITH (fillfactor='50');
 
 ALTER TABLE penstock.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME penstock.workers_id_seq
@@ -619,6 +710,18 @@ ALTER TABLE ONLY penstock.sessions
 ALTER TABLE ONLY penstock.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY penstock.sightings
+    ADD CONSTRAINT sightings_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY penstock.sightings
+    ADD CONSTRAINT sightings_source_id_key_key UNIQUE (source_id, key);
+
+ALTER TABLE ONLY penstock.sources
+    ADD CONSTRAINT sources_name_key UNIQUE (name);
+
+ALTER TABLE ONLY penstock.sources
+    ADD CONSTRAINT sources_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY penstock.stages
     ADD CONSTRAINT stages_pipeline_name_key UNIQUE (pipeline, name);
 
@@ -652,15 +755,21 @@ CREATE INDEX audit_actor ON penstock.audit USING btree (actor, id);
 
 CREATE INDEX audit_object ON penstock.audit USING btree (kind, object, id);
 
+CREATE INDEX audit_owner ON penstock.audit USING btree (owner, id) WHERE (owner IS NOT NULL);
+
 CREATE INDEX counts_lane ON penstock.counts USING btree (lane, stage, state);
 
 CREATE INDEX counts_unfolded ON penstock.counts USING btree (at) WHERE (NOT folded);
 
 CREATE INDEX files_content ON penstock.files USING btree (owner, sha256) WHERE (stored_at IS NOT NULL);
 
+CREATE INDEX files_job ON penstock.files USING btree (job_id) WHERE (job_id IS NOT NULL);
+
 CREATE INDEX files_unfinished ON penstock.files USING btree (created_at) WHERE (stored_at IS NULL);
 
 CREATE INDEX imports_file ON penstock.imports USING btree (file_id);
+
+CREATE INDEX jobs_deleted ON penstock.jobs USING btree (id) WHERE (deleted_at IS NOT NULL);
 
 CREATE UNIQUE INDEX jobs_idempotency ON penstock.jobs USING btree (pipeline, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 
@@ -688,6 +797,8 @@ CREATE INDEX queue_cancel ON penstock.queue USING btree (worker) WHERE (cancel_a
 
 CREATE INDEX queue_leased ON penstock.queue USING btree (stage, lane) WHERE (worker IS NOT NULL);
 
+CREATE INDEX queue_listed ON penstock.queue USING btree (lane, updated_at, task_id) WHERE (worker IS NULL);
+
 CREATE INDEX queue_ready ON penstock.queue USING btree (stage, lane, run_at, task_id) WHERE (worker IS NULL);
 
 CREATE UNIQUE INDEX queue_unique ON penstock.queue USING btree (unique_key) WHERE ((unique_key IS NOT NULL) AND (worker IS NULL));
@@ -697,6 +808,14 @@ CREATE INDEX schedules_due ON penstock.schedules USING btree (next_fire_at) WHER
 CREATE INDEX sessions_age ON penstock.sessions USING btree (expires_at);
 
 CREATE INDEX sessions_user ON penstock.sessions USING btree (user_id);
+
+CREATE UNIQUE INDEX sightings_content ON penstock.sightings USING btree (source_id, sha256) WHERE (state = ANY (ARRAY['submitting'::text, 'submitted'::text]));
+
+CREATE INDEX sightings_open ON penstock.sightings USING btree (source_id, scan, id) WHERE (state = ANY (ARRAY['seen'::text, 'submitting'::text]));
+
+CREATE INDEX sightings_uncleared ON penstock.sightings USING btree (source_id, id) WHERE ((cleared_at IS NULL) AND (state = ANY (ARRAY['submitted'::text, 'duplicate'::text])));
+
+CREATE INDEX sources_owner ON penstock.sources USING btree (owner, name);
 
 CREATE UNIQUE INDEX tasks_idempotency ON penstock.tasks USING btree (entry, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 
@@ -714,6 +833,9 @@ ALTER TABLE ONLY penstock.login_links
 
 ALTER TABLE ONLY penstock.sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES penstock.users(id);
+
+ALTER TABLE ONLY penstock.sightings
+    ADD CONSTRAINT sightings_source_id_fkey FOREIGN KEY (source_id) REFERENCES penstock.sources(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY penstock.tokens
     ADD CONSTRAINT tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES penstock.users(id);

@@ -31,8 +31,8 @@ def fold(text: str) -> str:
     """For comparing. The same text twice gives the same words, however it was typed."""
     parted = unicodedata.normalize("NFKD", text.casefold())
     plain = "".join(sign for sign in parted if not unicodedata.combining(sign)).casefold()
-    joined = _NUMBER_AND_UNIT.sub(r"\1\2", _DECIMAL.sub(".", plain))
-    return " ".join(_NO_WORD.sub(" ", joined).split())
+    words = " ".join(_NO_WORD.sub(" ", _DECIMAL.sub(".", plain)).split())
+    return _NUMBER_AND_UNIT.sub(r"\1\2", words)
 
 
 def with_brand(brand: str, title: str) -> str:

@@ -78,6 +78,10 @@ class Job:
         """Touches one row, whatever the size; waiting tasks read as CANCELLED at once."""
         await steering.cancel(self._app, self.id, by=by)
 
+    async def delete(self, *, by: str = "api") -> None:
+        """Gone for everybody at once; its rows and its file are taken away in the background."""
+        await steering.delete(self._app, self.id, by=by)
+
     async def reprioritise(self, priority: int | str | Priority, *, by: str = "api") -> None:
         await steering.reprioritise(self._app, self.id, priority, by=by)
 

@@ -19,6 +19,7 @@ from penstock.storage import bench, jobs, lanes
 from penstock.storage.queries import load
 
 _COLUMNS = ("id", "entry", "job_id", "owner", "input", "options", "trace")
+_PLACE = ("task_id", "lane", "stage", "run_at", "max_attempts")
 _COPY_ROWS = 20_000
 GOALS = (Goal(key="ratio", least=0.6, meaning="Storing a batch through the API, against the bare insert of it."),)
 
@@ -112,10 +113,12 @@ async def _bare(site: Site, texts: Sequence[str], calls: int) -> float:
 async def _copy(connection: Any, sql: Any, stage: int, job: int, lane: int, texts: Sequence[str]) -> None:
     for first in range(0, len(texts), _COPY_ROWS):
         chunk = texts[first : first + _COPY_ROWS]
-        ids = await connection.fetchval(sql.draw_ids, len(chunk))
-        records = [(task_id, stage, job, None, text, None, None) for task_id, text in zip(ids, chunk, strict=True)]
+        drawn = await connection.fetchrow(sql.draw_ids, len(chunk), None, None)
+        records = [(task, stage, job, None, text, None, None) for task, text in zip(drawn["ids"], chunk, strict=True)]
         await connection.copy_records_to_table("tasks", schema_name="penstock", columns=_COLUMNS, records=records)
-        await connection.execute(sql.queue_copied, ids, lane, stage, None, None, 3)
+        places = [(task, lane, stage, drawn["run_at"], 3) for task in drawn["ids"]]
+        await connection.copy_records_to_table("queue", schema_name="penstock", columns=_PLACE, records=places)
+        await connection.execute(sql.count_copied, lane, stage, len(chunk))
 
 
 async def _single(site: Site, count: int) -> dict[str, float]:

@@ -23,16 +23,14 @@ select min(id) as first_id, max(id) as last_id, count(*) as stored from placed
 -- name: draw_ids
 -- Ids for rows that are about to be copied. Drawn beforehand, so that afterwards nobody has to find out which rows were
 -- ours; xmin would not tell inside a savepoint.
-select array_agg(nextval(pg_get_serial_sequence('penstock.tasks', 'id'))) from generate_series(1, $1)
+-- With them the time at which the rows are due, by the database's clock.
+select array_agg(nextval('penstock.tasks_id_seq')) as ids,
+       coalesce($2::timestamptz, now() + $3::double precision * interval '1 second', now()) as run_at
+from generate_series(1, $1)
 
--- name: queue_copied
--- After a COPY into tasks: give each new row its place in the queue.
-with queued as (
-    insert into penstock.queue (task_id, lane, stage, run_at, max_attempts)
-    select id, $2, $3, coalesce($4::timestamptz, now() + $5::double precision * interval '1 second', now()), $6
-    from unnest($1::bigint[]) as copied (id)
-)
-insert into penstock.counts (lane, stage, state, n) values ($2, $3, 0, cardinality($1::bigint[]))
+-- name: count_copied
+-- After a COPY into tasks and queue.
+insert into penstock.counts (lane, stage, state, n) values ($1, $2, 0, $3)
 
 -- name: wake
 select pg_notify('penstock_wake', $1)

@@ -144,7 +144,7 @@ ROWS: dict[tuple[str, str], Row] = {
         access=Access.OPERATORS, ids=_stage, body=lambda world: {"reason": "rest"}
     ),
     ("POST", "/api/stages/{pipeline}/{stage}/resume"): Row(access=Access.OPERATORS, ids=_stage),
-    ("PATCH", "/api/stages/{pipeline}/{stage}"): Row(
+    ("PATCH", "/api/stages/{pipeline}/{stage}/limit"): Row(
         access=Access.OPERATORS, ids=_stage, body=lambda world: {"maxRunning": 5}
     ),
     ("GET", "/api/workers"): Row(access=Access.VIEWERS),

@@ -1,5 +1,6 @@
 """Every route of the OpenAPI document, called by every actor. What they get is written in ``matrix.ROWS``."""
 
+import asyncio
 import secrets
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.service.conftest import Service
 from tests.service.matrix import ACTORS, OK, ROWS, Row
 from tests.service.world import World
 
+_CALL_SECONDS = 30.0
 _METHODS = ("get", "put", "post", "delete", "patch", "head", "options", "trace")
 
 
@@ -142,7 +144,9 @@ async def _call(
         more["json"] = row.body(world)
     if row.files is not None:
         more["files"] = row.files(world)
-    return await client.request(method, path.format(**ids), params=dict(row.query(world)), **more)
+    # An endless answer that was refused to nobody would hang here.
+    async with asyncio.timeout(_CALL_SECONDS):
+        return await client.request(method, path.format(**ids), params=dict(row.query(world)), **more)
 
 
 def _fits(answer: httpx2.Response, expected: int) -> bool:

@@ -24,7 +24,7 @@ from penstock.storage import tokens, users
 
 _HERE = Path(__file__).parent
 _BIN = Path(sys.executable).parent
-_SECONDS = int(os.environ.get("PENSTOCK_FUZZ_SECONDS", "12"))
+_SECONDS = int(os.environ.get("PENSTOCK_FUZZ_SECONDS", "24"))
 _LONG = _SECONDS > 60
 _START_SECONDS = 30.0
 # Out of reach of generated ids, which are mostly small: the fuzzer must not revoke the token it comes with.
@@ -35,7 +35,7 @@ _FIRST_TOKEN = 4_000_000_123
 @pytest.mark.parametrize("role", ["operator", None, *(["admin"] if _LONG else [])])
 async def test_nothing_that_is_sent_breaks_the_service(role: str | None, database_url: str, tmp_path: Path) -> None:
     headers = [] if role is None else ["--header", f"Authorization: Bearer {await _token(database_url, role)}"]
-    seconds = _SECONDS if role is not None else max(_SECONDS // 2, 5)
+    seconds = _SECONDS if role is not None else _SECONDS // 3
     log = tmp_path / "service.log"
     with _served(database_url, log) as address:
         await _fill(database_url)
@@ -107,6 +107,8 @@ insert into penstock.limits (key, rate) select 'shop ' || n, 5 from generate_ser
 @contextmanager
 def _served(database_url: str, log: Path) -> Iterator[str]:
     with socket.socket() as listening, log.open("wb") as output:
+        # The server does not know that the socket it gets speaks TCP, and leaves every answer waiting for 40 ms.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -30,10 +30,10 @@ async def test_a_paused_stage_runs_nothing(service: Service) -> None:
 
 async def test_the_limit_of_a_stage_is_set_and_taken_away(service: Service) -> None:
     ann = await service.client("ann")
-    assert (await ann.patch("/api/stages/add/add", json={"maxRunning": 7})).json()["maxRunning"] == 7
-    assert (await ann.patch("/api/stages/add/add", json={"maxRunning": None})).json()["maxRunning"] is None
+    assert (await ann.patch("/api/stages/add/add/limit", json={"maxRunning": 7})).json()["maxRunning"] == 7
+    assert (await ann.patch("/api/stages/add/add/limit", json={"maxRunning": None})).json()["maxRunning"] is None
     for wrong in ({"maxRunning": 0}, {"maxRunning": "7"}, {"maxRunning": True}, {"maxRunning": 2**31}, {}, {"more": 1}):
-        assert (await ann.patch("/api/stages/add/add", json=wrong)).status_code == 422
+        assert (await ann.patch("/api/stages/add/add/limit", json=wrong)).status_code == 422
 
 
 async def test_a_stage_that_is_not_there_is_told_with_the_known_ones(service: Service) -> None:
@@ -118,3 +118,24 @@ async def test_the_overview_shows_workers_stages_and_what_needs_attention(servic
     assert {item["pipeline"] for item in seen["stages"]} >= {"add", "look_up"}
     assert seen["attention"][0]["sentence"] == "No worker is running."
     assert seen["workers"] == (await (await service.client("eve")).get("/api/workers")).json()["items"] == []
+
+
+async def test_a_quick_key_that_is_closed_for_years_is_listed(service: Service) -> None:
+    """What is left of it is further below zero than a small integer goes."""
+    ann = await service.client("ann")
+    await ann.put("/api/limits", json={"key": "shop", "rate": 100_000})
+    await ann.post("/api/limits/block", json={"key": "shop", "seconds": 300_000_000})
+    answer = await ann.get("/api/limits")
+    assert answer.status_code == 200
+    assert answer.json()["items"][0]["available"] < -(2**31)
+
+
+async def test_a_number_without_a_fraction_is_whole(service: Service) -> None:
+    ann = await service.client("ann")
+    sent = {"content": '{"maxRunning": 7.0}', "headers": {"content-type": "application/json"}}
+    assert (await ann.patch("/api/stages/add/add/limit", **sent)).json()["maxRunning"] == 7
+
+
+async def test_a_method_that_is_not_answered_is_told_with_those_that_are(service: Service) -> None:
+    answer = await (await service.client("ann")).post("/api/limits")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "DELETE, GET, PUT")

@@ -18,9 +18,19 @@ _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UT
 
 Name = Annotated[str, StringConstraints(max_length=LONGEST_NAME, pattern=STORABLE)]
 Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT, pattern=STORABLE)]
+
+
+def _counted(value: object) -> object:
+    """JSON has one kind of number: 3.0 is 3."""
+    if isinstance(value, bool | str):
+        raise ValueError("it has to be a whole number")
+    return value
+
+
 # JSON says which type a value has: "true" is no truth value and "3" no number.
 Flag = Annotated[bool, Strict()]
-Whole = Annotated[int, Strict()]
+# Of whole numbers. Stands behind the bounds: in front of them they would be missing in the OpenAPI document.
+COUNTED = BeforeValidator(_counted)
 Number = Annotated[float, Strict()]
 
 

@@ -104,6 +104,8 @@ def _away(detail: str) -> Problem:
 def _answered(request: Request) -> str:
     """All methods of the path: each route knows only its own."""
     paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
+    if request.url.path in paths:
+        return ", ".join(sorted(method.upper() for method in paths[request.url.path]))
     found = (set(known) for path, known in paths.items() if _pattern(path).fullmatch(request.url.path))
     return ", ".join(sorted(method.upper() for method in set().union(*found)))
 

@@ -14,7 +14,7 @@ from penstock.engine.task_views import Place, require_pipeline
 from penstock.service.actor import Actor, Operator, Viewer
 from penstock.service.ground import Ground, ground_of
 from penstock.service.ownership import owner_of_job, owner_of_task, whose
-from penstock.service.parameters import LONGEST_NAME, STORABLE, After, Flag, Moment, Name, PageSize, Whole, Whose
+from penstock.service.parameters import COUNTED, LONGEST_NAME, STORABLE, After, Flag, Moment, Name, PageSize, Whose
 from penstock.service.problems import Problem, documented
 from penstock.service.wire import MOST_ID, TaskId, Wire
 
@@ -61,7 +61,7 @@ class Matching(Wire):
     pipeline: Name | None = None
     error_type: Name | None = None
     group: GroupId | None = None
-    job_id: Annotated[Whole, Field(ge=1, le=MOST_ID)] | None = None
+    job_id: Annotated[int, Field(ge=1, le=MOST_ID), COUNTED] | None = None
     since: Moment | None = None
     user_id: Whose = Field("me", description="`all`: everybody's, for admins; it is audited.")
 
@@ -72,7 +72,7 @@ class Matching(Wire):
 
 class ReplayMatching(Matching):
     dry_run: Flag = Field(False, description="Only say how many match.")
-    most: Annotated[Whole, Field(ge=1, le=_MOST_REPLAYED)] = 1000
+    most: Annotated[int, Field(ge=1, le=_MOST_REPLAYED), COUNTED] = 1000
     after: Annotated[str, Field(max_length=2000)] | None = Field(None, description="`nextCursor` of the answer before.")
 
 
@@ -152,7 +152,7 @@ async def replay_matching(request: Request, actor: Operator, body: ReplayMatchin
     return Replayed(matched=matched, replayed=replayed, dry_run=body.dry_run, next_cursor=following)
 
 
-@router.post("/{taskId}/replay", operation_id="replayDeadLetter")
+@router.post("/{taskId:int}/replay", operation_id="replayDeadLetter")
 async def replay(
     request: Request, actor: Operator, task_id: TaskId, body: Annotated[ReplayOne | None, Body()] = None
 ) -> Started:
@@ -168,7 +168,7 @@ async def replay(
     return Started(item_id=task_id)
 
 
-@router.patch("/{taskId}", operation_id="editDeadLetter")
+@router.patch("/{taskId:int}", operation_id="editDeadLetter")
 async def edit(request: Request, actor: Operator, task_id: TaskId, body: Edit) -> Edited:
     """Replay it with another input: the dead letter is closed, an edited copy runs."""
     ground = ground_of(request)

@@ -12,7 +12,7 @@ from penstock.intake.sources.registry import NewSource, Sighting, Source
 from penstock.intake.sources.scan import Report, preview, scan, scan_all
 from penstock.service.actor import Actor, Admin, Operator, Viewer
 from penstock.service.ground import Ground, ground_of
-from penstock.service.parameters import LONGEST_NAME, STORABLE, After, Flag, Name, Number, PageSize, Text, Whole
+from penstock.service.parameters import COUNTED, LONGEST_NAME, STORABLE, After, Flag, Name, Number, PageSize, Text
 from penstock.service.problems import documented, not_found
 from penstock.service.wire import Wire
 
@@ -34,7 +34,7 @@ class PlaceParts(Wire):
     endpoint: Text | None = None
     region: Name | None = None
     host: Name | None = None
-    port: Annotated[Whole, Field(ge=1, le=65535)] | None = None
+    port: Annotated[int, Field(ge=1, le=65535), COUNTED] | None = None
     tls: Literal["none", "explicit", "implicit"] | None = None
 
 

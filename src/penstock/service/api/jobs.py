@@ -13,7 +13,7 @@ from penstock.service.actor import Actor, Operator, Viewer
 from penstock.service.ground import Ground, ground_of
 from penstock.service.job_wire import Counts, JobBody, JobDetail, QueueState, counts_of, fields_of, queue_state
 from penstock.service.ownership import look_at_job, owner_of_job, whose
-from penstock.service.parameters import After, Flag, PageSize, Text, UserId
+from penstock.service.parameters import COUNTED, After, Flag, PageSize, Text, UserId
 from penstock.service.problems import Problem, documented, not_found
 from penstock.service.wire import MOST_ID, JobId, Wire
 from penstock.storage import imports, items, jobs
@@ -37,7 +37,7 @@ class ReprocessBody(Wire):
 
     scope: Literal["job", "items"]
     item_ids: (
-        Annotated[list[Annotated[int, Field(strict=True, ge=1, le=MOST_ID)]], Field(max_length=_MOST_ITEMS)] | None
+        Annotated[list[Annotated[int, Field(ge=1, le=MOST_ID), COUNTED]], Field(max_length=_MOST_ITEMS)] | None
     ) = None
     statuses: Annotated[list[FinishedName], Field(min_length=1, max_length=5)] | None = None
     reset_attempts: Flag = True

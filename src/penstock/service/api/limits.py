@@ -11,7 +11,7 @@ from penstock.engine.steering import limits
 from penstock.model import LONGEST_SECONDS
 from penstock.service.actor import Operator, Viewer
 from penstock.service.ground import ground_of
-from penstock.service.parameters import After, Number, PageSize, Text, Whole
+from penstock.service.parameters import COUNTED, After, Number, PageSize, Text
 from penstock.service.problems import documented
 from penstock.service.wire import Wire
 
@@ -42,7 +42,9 @@ class LimitPage(Wire):
 class LimitSetting(Wire):
     key: Key
     rate: Annotated[Number, Field(ge=1e-6, le=1e5, description="Permits per second.")]
-    burst: Annotated[Whole, Field(ge=1, le=1_000_000, description="Permits that may be used at once after a rest.")] = 1
+    burst: Annotated[
+        int, Field(ge=1, le=1_000_000, description="Permits that may be used at once after a rest."), COUNTED
+    ] = 1
 
 
 class BlockRequest(Wire):

@@ -11,7 +11,7 @@ from penstock.engine.overview import StageView, overview
 from penstock.engine.steering import stages
 from penstock.service.actor import Actor, Operator, Viewer
 from penstock.service.ground import Ground, ground_of
-from penstock.service.parameters import LONGEST_NAME, STORABLE, Text, Whole
+from penstock.service.parameters import COUNTED, LONGEST_NAME, STORABLE, Text
 from penstock.service.problems import documented, not_found
 from penstock.service.wire import Wire
 
@@ -52,8 +52,8 @@ class PauseRequest(Wire):
     reason: Text | None = Field(None, description="Shown to whoever asks why nothing moves.")
 
 
-class StageChange(Wire):
-    max_running: Annotated[Whole, Field(ge=1, le=stages.LARGEST_LIMIT)] | None = Field(
+class StageLimit(Wire):
+    max_running: Annotated[int, Field(ge=1, le=stages.LARGEST_LIMIT), COUNTED] | None = Field(
         description="At most so many at a time in the whole fleet; null: no limit."
     )
 
@@ -88,8 +88,8 @@ async def resume(request: Request, actor: Operator, pipeline: Pipeline, stage: S
     return await _changed(ground, actor, "stage.resume", label)
 
 
-@router.patch(_ONE, operation_id="changeStage")
-async def change(request: Request, actor: Operator, pipeline: Pipeline, stage: Stage, body: StageChange) -> StageItem:
+@router.patch(f"{_ONE}/limit", operation_id="limitStage")
+async def limit(request: Request, actor: Operator, pipeline: Pipeline, stage: Stage, body: StageLimit) -> StageItem:
     """An exact fleet-wide limit. The code's own one comes back when its application registers again."""
     ground, label = ground_of(request), f"{pipeline}/{stage}"
     await stages.limit(ground.app, label, body.max_running, by=actor.name)

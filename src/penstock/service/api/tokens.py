@@ -9,7 +9,7 @@ from pydantic import Field
 from penstock.engine import accounts
 from penstock.service.actor import Viewer
 from penstock.service.ground import ground_of
-from penstock.service.parameters import After, PageSize, Whole
+from penstock.service.parameters import COUNTED, After, PageSize
 from penstock.service.problems import documented
 from penstock.service.wire import MOST_ID, Wire
 
@@ -19,7 +19,7 @@ TokenId = Annotated[int, Path(alias="tokenId", ge=1, le=MOST_ID)]
 TokenName = Annotated[
     str, Field(min_length=1, max_length=accounts.LONGEST_TOKEN_NAME, pattern=accounts.TOKEN_NAME_PATTERN)
 ]
-Days = Annotated[Whole, Field(ge=1, le=accounts.MOST_TOKEN_DAYS, description="Left out: until it is revoked.")]
+Days = Annotated[int, Field(ge=1, le=accounts.MOST_TOKEN_DAYS, description="Left out: until it is revoked."), COUNTED]
 
 
 class TokenRequest(Wire):

@@ -111,7 +111,7 @@ where (l.rate, l.burst) is distinct from (excluded.rate, excluded.burst)
 -- For people: what is left right now, and what holds a key up. A page behind a key; no limit is all of them.
 select key, rate, burst,
        case when rate is not null
-            then floor(burst - rate * extract(epoch from greatest(tat, at) - at)::float8)::integer end as available,
+            then floor(burst - rate * extract(epoch from greatest(tat, at) - at)::float8)::bigint end as available,
        extract(epoch from greatest(blocked_until, at) - at)::float8 as blocked_seconds,
        case when blocked_until > at then blocked_reason end as blocked_reason,
        updated_at

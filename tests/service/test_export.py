@@ -19,7 +19,7 @@ from penstock.intake.export import csv_file, xlsx_process
 from penstock.intake.export.formulas import unguard
 from penstock.intake.export.layout import Layout, layout_of
 from penstock.intake.export.manifest import ESCAPED, POINTER
-from penstock.intake.export.xlsx_file import Workbook, write_quickly
+from penstock.intake.export.xlsx_file import Workbook
 from penstock.storage import exports
 from penstock.testing import drain
 from tests.service.conftest import Service
@@ -203,7 +203,7 @@ async def _written_here(service: Service, layout: Layout, tmp_path: Path) -> dic
         assert page is not None
         rows = await exports.rows(connection, page, columns_only=True)
     with Workbook(layout) as made:
-        made.write(tmp_path / "a.xlsx", rows, write_quickly)
+        made.write(tmp_path / "a.xlsx", rows)
     book = CalamineWorkbook.from_path(tmp_path / "a.xlsx")
     return {name: book.get_sheet_by_name(name).to_python() for name in book.sheet_names}
 

@@ -12,9 +12,7 @@ from penstock.errors import UsageError
 from penstock.intake.export.file_name import disposition, file_name
 from penstock.intake.export.layout import Column, Layout, unique
 from penstock.intake.export.manifest import ESCAPED, NOT_IN_XML, POINTER, TOO_LONG, Manifest, trouble
-from penstock.intake.export.xlsx_file import SHEET_ROWS, SheetWriter, Workbook, write_plainly, write_quickly
-
-WRITERS = pytest.mark.parametrize("writer", [write_quickly, write_plainly])
+from penstock.intake.export.xlsx_file import SHEET_ROWS, Workbook
 
 
 def layout(rows: int, *headings: str) -> Layout:
@@ -27,12 +25,10 @@ def stored(number: int, *cells: str, error: str | None = None) -> tuple[int, str
     return number, json.dumps({"row": number, "cells": cells}, ensure_ascii=False), None, error, 2
 
 
-def write(
-    path: Path, wanted: Layout, rows: list[Any], writer: SheetWriter, sheet_rows: int = SHEET_ROWS
-) -> tuple[int, int]:
+def write(path: Path, wanted: Layout, rows: list[Any], sheet_rows: int = SHEET_ROWS) -> tuple[int, int]:
     """How many rows, and how many cells the manifest names."""
     with Workbook(wanted, sheet_rows=sheet_rows) as book:
-        book.write(path, rows, writer)
+        book.write(path, rows)
         return book.rows, book.manifest.cells
 
 
@@ -88,11 +84,10 @@ def test_the_parts_in_the_manifest_make_up_the_whole_text() -> None:
     assert all(trouble(row[6]) is None for row in rows)
 
 
-@WRITERS
-def test_text_stays_text_in_a_sheet(tmp_path: Path, writer: SheetWriter) -> None:
+def test_text_stays_text_in_a_sheet(tmp_path: Path) -> None:
     cells = ["=1+1", "http://x.example", "0012", "_x0041_", "a\r\nb\rc", " a ", "\x01", "{=A1}", "1e5"]
     headings = [f"H{number}" for number in range(len(cells))]
-    write(tmp_path / "a.xlsx", layout(1, *headings), [stored(1, *cells)], writer)
+    write(tmp_path / "a.xlsx", layout(1, *headings), [stored(1, *cells)])
     rows = CalamineWorkbook.from_path(tmp_path / "a.xlsx").get_sheet_by_name("Rows").to_python()
     assert rows == [[*headings, "Status", "Error"], [*cells, "DONE", ""]]
     with zipfile.ZipFile(tmp_path / "a.xlsx") as archive:
@@ -101,12 +96,9 @@ def test_text_stays_text_in_a_sheet(tmp_path: Path, writer: SheetWriter) -> None
     assert "hyperlink" not in sheet
 
 
-@WRITERS
-def test_rows_that_do_not_fit_go_on_in_further_sheets_with_the_header_again(
-    tmp_path: Path, writer: SheetWriter
-) -> None:
+def test_rows_that_do_not_fit_go_on_in_further_sheets_with_the_header_again(tmp_path: Path) -> None:
     rows = [stored(number, str(number)) for number in range(1, 8)]
-    assert write(tmp_path / "a.xlsx", layout(7, "A"), rows, writer, sheet_rows=4) == (7, 0)
+    assert write(tmp_path / "a.xlsx", layout(7, "A"), rows, sheet_rows=4) == (7, 0)
     read = CalamineWorkbook.from_path(tmp_path / "a.xlsx")
     assert read.sheet_names == ["Rows", "Rows 2", "Rows 3", "Manifest"]
     sheets = [read.get_sheet_by_name(name).to_python() for name in read.sheet_names[:3]]
@@ -117,9 +109,8 @@ def test_rows_that_do_not_fit_go_on_in_further_sheets_with_the_header_again(
     ]
 
 
-@WRITERS
-def test_a_job_without_rows_gives_a_sheet_with_its_headings(tmp_path: Path, writer: SheetWriter) -> None:
-    write(tmp_path / "a.xlsx", layout(0, "A"), [], writer)
+def test_a_job_without_rows_gives_a_sheet_with_its_headings(tmp_path: Path) -> None:
+    write(tmp_path / "a.xlsx", layout(0, "A"), [])
     rows = CalamineWorkbook.from_path(tmp_path / "a.xlsx").get_sheet_by_name("Rows").to_python()
     assert rows == [["A", "Status", "Error"]]
 
@@ -127,15 +118,12 @@ def test_a_job_without_rows_gives_a_sheet_with_its_headings(tmp_path: Path, writ
 def test_more_rows_than_were_counted_are_refused_instead_of_lost(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Export it again"):
         rows = [stored(number, "x") for number in range(4)]
-        write(tmp_path / "a.xlsx", layout(3, "A"), rows, write_quickly, sheet_rows=4)
+        write(tmp_path / "a.xlsx", layout(3, "A"), rows, sheet_rows=4)
 
 
-@WRITERS
-def test_cells_that_a_sheet_cannot_hold_are_named_with_their_place_and_text(
-    tmp_path: Path, writer: SheetWriter
-) -> None:
+def test_cells_that_a_sheet_cannot_hold_are_named_with_their_place_and_text(tmp_path: Path) -> None:
     rows = [stored(1, "x", "y" * 40_000), stored(2, "\uffff", "\x02", error="\x03 went wrong")]
-    assert write(tmp_path / "a.xlsx", layout(2, "A", "B"), rows, writer) == (2, 4)
+    assert write(tmp_path / "a.xlsx", layout(2, "A", "B"), rows) == (2, 4)
     read = CalamineWorkbook.from_path(tmp_path / "a.xlsx")
     found = read.get_sheet_by_name("Rows").to_python()
     assert found[1:] == [["x", POINTER, "DONE", ""], [POINTER, "\x02", "DONE", "\x03 went wrong"]]

@@ -12,8 +12,6 @@ HEADINGS = ("Sheet", "Row", "Column", "Length", "Why", "Part", "Text as JSON")
 _PART = 32_000
 _NO_ESCAPE = re.compile("[\ufffe\uffff]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
-# What stands in JSON for control characters; behind a backslash of its own it means something else.
-CONTROL_ESCAPES = ("\\u00", "\\b", "\\f")
 TOO_LONG = "longer than a cell may be (32,767 characters)"
 NOT_IN_XML = "holds characters that XML cannot express"
 ESCAPED = "holds control characters; they are written as _xHHHH_"

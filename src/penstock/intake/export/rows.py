@@ -59,7 +59,7 @@ class RowReader:
         return row, count
 
     def _rest(self, result: Any, columns: Any) -> Value:
-        if isinstance(columns, dict):
+        if type(columns) is dict:
             if columns.keys() <= self._named:
                 return None
             result = {key: value for key, value in columns.items() if key not in self._named} or None

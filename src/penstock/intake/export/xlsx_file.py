@@ -3,71 +3,25 @@
 Text is written as text, whatever it looks like; only numbers in stored results become numbers.
 """
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from penstock.errors import UsageError
 from penstock.intake.export.layout import Layout
-from penstock.intake.export.manifest import CONTROL_ESCAPES, HEADINGS, LONGEST_CELL, Manifest
+from penstock.intake.export.manifest import HEADINGS, LONGEST_CELL, Manifest
 from penstock.intake.export.rows import RowReader, Value
+from penstock.intake.export.sheets import Sheet, escaped_rows, is_plain, plain_rows, write_sheets
 
 SHEET_ROWS = 1_048_576
 _MOST_COLUMNS = 16_384
 _SHEET = "Rows"
 _MANIFEST = "Manifest"
+_AT_ONCE = 100
+_MORE = "And more: export the job as CSV to get all of it."
 _COMPLETE = "Every cell of the job is in the sheets before this one."
-Sheet = tuple[str, Sequence[str], Iterable[Sequence[Any]]]
 Told = Callable[[int], None]
-
-
-class SheetWriter(Protocol):
-    """Writes sheets one after the other, the rows of each as they come. An error of the rows ends it."""
-
-    def __call__(self, path: Path, sheets: Sequence[Sheet]) -> None: ...
-
-
-def write_quickly(path: Path, sheets: Sequence[Sheet]) -> None:
-    """With rustpy-xlsxwriter. A sheet without rows gets an empty one: its headings come from the first."""
-    from rustpy_xlsxwriter import write_worksheets
-
-    def records(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[dict[str, Any]]:
-        empty = True
-        for row in rows:
-            empty = False
-            yield dict(zip(headings, row, strict=True))
-        if empty:
-            yield dict.fromkeys(headings)
-
-    write_worksheets([(name, records(headings, rows)) for name, headings, rows in sheets], str(path))
-
-
-def write_plainly(path: Path, sheets: Sequence[Sheet]) -> None:
-    """With XlsxWriter: several times slower, and pure Python, for machines the quick one has no build for."""
-    # It has no types, and mypy is not asked to look away.
-    workbook = importlib.import_module("xlsxwriter").Workbook
-
-    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    with workbook(str(path), {**options, "strings_to_numbers": False}) as book:
-        for name, headings, rows in sheets:
-            sheet = book.add_worksheet(name)
-            for place, heading in enumerate(headings):
-                sheet.write_string(0, place, heading)
-            for number, row in enumerate(rows, start=1):
-                for place, value in enumerate(row):
-                    if isinstance(value, str):
-                        sheet.write_string(number, place, value)
-                    elif value is not None:
-                        sheet.write_number(number, place, value)
-
-
-def usual_writer() -> SheetWriter:
-    try:
-        import rustpy_xlsxwriter  # noqa: F401
-    except ImportError:
-        return write_plainly
-    return write_quickly
 
 
 class Workbook:
@@ -90,7 +44,7 @@ class Workbook:
     def __exit__(self, *error: object) -> None:
         self.manifest.__exit__(*error)
 
-    def write(self, path: Path, rows: Iterable[Any], writer: SheetWriter) -> None:
+    def write(self, path: Path, rows: Iterable[Any]) -> None:
         """``rows`` as they are stored. Every sheet draws its share from them, so they have to be written in order."""
         count = max(1, -(-self._layout.rows // self._most))
         names = [_SHEET if number == 1 else f"{_SHEET} {number}" for number in range(1, count + 1)]
@@ -98,19 +52,22 @@ class Workbook:
         headings = [self._held(one, _SHEET, 1, one) for one in self._layout.headings]
         headings = [one if headings.count(one) == 1 else f"{one} ({n})" for n, one in enumerate(headings, start=1)]
         sheets: list[Sheet] = [(name, headings, self._share(name, drawn)) for name in names]
-        writer(path, [*sheets, (_MANIFEST, HEADINGS, self._manifest_rows())])
+        write_sheets(path, [*sheets, (_MANIFEST, HEADINGS, self._manifest_rows())])
         if next(drawn, None) is not None:
             raise UsageError("Rows were stored into the job while it was exported, more than fit. Export it again.")
 
-    def _share(self, sheet: str, drawn: Iterator[Any]) -> Iterator[Sequence[Value]]:
-        for number, stored in zip(range(2, self._most + 2), drawn, strict=False):
-            row = self._read(stored)
-            _, given, result, error, _ = stored
-            if error is not None or _suspicious(given) or _suspicious(result):
-                row = self._checked(row, sheet, number)
-            yield row
-            self.rows += 1
-            if self._told is not None and self.rows % 1000 == 0:
+    def _share(self, sheet: str, drawn: Iterator[Any]) -> Iterator[str]:
+        """Some rows at a time: what is true of all of them is asked once."""
+        number = 2
+        while some := list(islice(drawn, min(_AT_ONCE, self._most + 2 - number))):
+            rows = [self._read(stored) for stored in some]
+            if _harmless(some):
+                yield plain_rows(rows)
+            else:
+                yield escaped_rows([self._checked(row, sheet, place) for place, row in enumerate(rows, start=number)])
+            number += len(some)
+            self.rows += len(some)
+            if self._told is not None:
                 self._told(self.rows)
 
     def _checked(self, row: list[Value], sheet: str, number: int) -> list[Value]:
@@ -120,20 +77,21 @@ class Workbook:
     def _held(self, text: str, sheet: str, row: int, column: str) -> str:
         return self.manifest.held(text, sheet=sheet, row=row, column=column)
 
-    def _manifest_rows(self) -> Iterator[Sequence[Any]]:
+    def _manifest_rows(self) -> Iterator[str]:
         if not self.manifest.cells:
-            yield (_COMPLETE, *(None,) * (len(HEADINGS) - 1))
+            yield escaped_rows([(_COMPLETE, *(None,) * (len(HEADINGS) - 1))])
         for number, row in enumerate(self.manifest.rows(), start=1):
             if number >= self._most:
-                yield ("And more: export the job as CSV to get all of it.", *(None,) * (len(HEADINGS) - 1))
+                yield escaped_rows([(_MORE, *(None,) * (len(HEADINGS) - 1))])
                 return
-            yield row
+            yield escaped_rows([row])
 
 
-def _suspicious(text: str | None) -> bool:
-    """Whether JSON is worth a closer look, with searches that cost next to nothing in text that is not."""
-    if text is None:
+def _harmless(some: Sequence[Any]) -> bool:
+    """Whether no cell of these stored rows is worth a closer look."""
+    if any(error is not None or len(given) > LONGEST_CELL // 2 for _, given, _, error, _ in some):
         return False
-    if len(text) > LONGEST_CELL // 2 or "\ufffe" in text or "\uffff" in text:
-        return True
-    return "\\" in text and any(escape in text for escape in CONTROL_ESCAPES)
+    results = [result for _, _, result, _, _ in some if result is not None]
+    if any(len(result) > LONGEST_CELL // 2 for result in results):
+        return False
+    return is_plain("".join([given for _, given, _, _, _ in some])) and is_plain("".join(results))

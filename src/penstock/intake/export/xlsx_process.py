@@ -38,13 +38,11 @@ class Written:
 
 
 @asynccontextmanager
-async def written(
-    app: Penstock, layout: Layout, *, told: Told | None = None, plainly: bool = False
-) -> AsyncIterator[Written]:
+async def written(app: Penstock, layout: Layout, *, told: Told | None = None) -> AsyncIterator[Written]:
     """The whole file, gone when the block is left; leaving early ends the process that writes it."""
     with tempfile.TemporaryDirectory(prefix="penstock-export-") as folder:
         path = Path(folder) / "export.xlsx"
-        asked = {"url": await app.database_url(), "layout": layout.encoded(), "path": str(path), "plainly": plainly}
+        asked = {"url": await app.database_url(), "layout": layout.encoded(), "path": str(path)}
         ended = await _run(asked, told)
         file = path.open("rb")
     with file:

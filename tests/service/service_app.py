@@ -27,6 +27,10 @@ def make(settings: Settings | None = None) -> Penstock:
         return left + right
 
     @app.task()
+    async def look_up_any(row: int, cells: list[str] | None = None, image: dict[str, Any] | None = None) -> None:
+        """Takes rows and images, and finds nothing out about either."""
+
+    @app.task()
     async def slow(row: int, cells: list[str]) -> float:
         """When it started, by the clock of this machine."""
         started = time.time()

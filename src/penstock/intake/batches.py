@@ -19,6 +19,7 @@ from penstock.storage.files import CHUNK_BYTES
 from penstock.storage.imports import Import
 
 _READ_SECONDS = 60.0
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,9 @@ class Batches:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._rows: Generator[str | NewImage] | None = None
         self._chunk = 0
+        # What a zip holds beside images, with the reasons; the first ones are enough to see what it is.
+        self.left_out: list[str] = []
+        self.left_out_count = 0
 
     async def next(self, size: IngestBatch) -> Batch:
         if self._rows is None:
@@ -114,9 +118,14 @@ class Batches:
         return inputs.of_rows(xlsx_rows.read(path, XlsxShape(**shape)), safe=False, skip=found.rows_stored)
 
     def _unpacked(self, path: Path) -> Generator[NewImage]:
-        for number, image in enumerate(zip_images.entries(path), start=1):
+        for number, image in enumerate(zip_images.entries(path, skipped=self._leave_out), start=1):
             if number > self._found.rows_stored:
                 yield NewImage(number, image.name, image.data)
+
+    def _leave_out(self, entry: zip_images.ZipSkipped) -> None:
+        self.left_out_count += 1
+        if len(self.left_out) < _NAMED:
+            self.left_out.append(f"{entry.name} ({entry.reason})")
 
     def _next_chunk(self) -> bytes:
         """Called in the thread; the database is asked by the loop."""

@@ -65,8 +65,10 @@ class Importing:
             return await self._overtaken()
         finally:
             await batches.close()
+        state = "failed" if problem else "stored"
+        problem = problem or _left_out(batches)
         async with self._app.connection() as connection:
-            await imports.finish(connection, self._job_id, "failed" if problem else "stored", problem)
+            await imports.finish(connection, self._job_id, state, problem)
         return {"rows": stored, "problem": problem}
 
     async def _overtaken(self) -> Cancel:
@@ -143,3 +145,12 @@ def _problem(batch: Batch, stored: int) -> dict[str, Any] | None:
     told = {"row": batch.refused.row, "column": batch.refused.column, "rowsStored": stored}
     kept = f" The {stored:,} rows before it are stored and are processed." if stored else ""
     return {"detail": clean_text(f"{batch.refused}{kept}", 2000), **told}
+
+
+def _left_out(batches: Batches) -> dict[str, Any] | None:
+    """Not a failure, but whoever counts the pictures wants to know."""
+    if not batches.left_out_count:
+        return None
+    more = batches.left_out_count - len(batches.left_out)
+    named = "; ".join(batches.left_out) + (f"; and {more:,} more" if more else "")
+    return {"detail": clean_text(f"{batches.left_out_count:,} entries of the zip were left out: {named}.", 2000)}

@@ -20,6 +20,7 @@ from penstock.engine.enqueue import EnqueueOptions, encoded_rows, prepare
 from penstock.engine.payload import clean_text, encode
 from penstock.errors import UnknownTask, UsageError
 from penstock.intake import csv_rows, files, inputs, kinds, xlsx_rows
+from penstock.intake.export.formulas import unguard
 from penstock.intake.files import StoredFile, plain_name
 from penstock.intake.refused import FileRefused
 from penstock.model import MAX_INPUT_BYTES
@@ -139,7 +140,8 @@ def _table(kind: str, submission: Submission, stored: StoredFile, copy: Path) ->
         delimiter=submission.delimiter,
         header=submission.header,
     )
-    found = _Recognised(kind="csv", columns=shape.columns, shape={**asdict(shape), "safe": submission.safe})
+    columns = tuple(unguard(one) for one in shape.columns) if submission.safe else shape.columns
+    found = _Recognised(kind="csv", columns=columns, shape={**asdict(shape), "safe": submission.safe})
     if not stored.whole:
         return found
     chunks = iter((stored.head, b""))

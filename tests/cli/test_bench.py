@@ -7,7 +7,7 @@ import asyncpg
 import orjson
 import pytest
 
-from penstock.cli.bench import enqueue, growth, latency, throughput
+from penstock.cli.bench import enqueue, growth, ingest, latency, pages, throughput
 from penstock.cli.bench.figures import Goal, Rounds, tell
 from penstock.cli.options import Format, Options
 from penstock.cli.output import Output
@@ -72,6 +72,24 @@ async def test_the_growth_bench_makes_its_three_comparisons(session: Session) ->
     figures = printed(session)
     assert {key for key in figures if key.endswith("_ratio")} == {"backlog_ratio", "lanes_ratio", "xmin_ratio"}
     assert all(one["tasks_per_second"] > 0 and one["against"] > 0 for one in figures["comparisons"])
+
+
+async def test_the_ingest_bench_stores_the_same_rows_in_three_ways(session: Session) -> None:
+    await ingest.ingest(session, ingest.Sizes(rows=20_000, rounds=1))
+    figures = printed(session)
+    assert 0 < figures["ratio"] < 5
+    assert figures["flat_ratio"] < figures["ratio"]
+    assert figures["peak_rss_mb"] > 0
+
+
+async def test_the_pages_bench_asks_a_small_and_a_large_job_in_turn(
+    session: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await pages.pages(session, pages.Sizes(small=500, large=2_000, requests=10, rounds=1))
+    figures = printed(session)
+    assert figures["ratio"] == max(figures["items_ratio"], figures["pending_ratio"])
+    assert figures["large_items_p95_ms"] > 0
+    assert capsys.readouterr().out == "", "standard output belongs to the figures"
 
 
 def test_people_get_a_table_and_a_verdict_per_goal() -> None:

@@ -75,7 +75,9 @@ async def test_up_starts_everything_and_ctrl_c_leaves_no_process(start: Start, h
     assert "Traceback" not in up.stderr
 
 
-async def test_up_without_an_application_runs_what_ships_with_penstock(start: Start, database_url: str, enqueuer: Penstock):
+async def test_up_without_an_application_runs_what_ships_with_penstock(
+    start: Start, database_url: str, enqueuer: Penstock
+):
     up = start("up", "-o", "json", "--port", "0", database_url=database_url)
     assert started(up)["app"] == "penstock.cli.applications:app"
     task = await enqueuer.enqueue("import_order", {"line": "oak-table x 2"})

@@ -18,6 +18,7 @@ from penstock.cli.bench.ground import Ground, Site, opened
 from penstock.cli.session import Session
 from penstock.service.actor import hashed
 from penstock.service.app import create
+from penstock.service.server import configure_logs
 from penstock.storage import bench, jobs, lanes, tokens, users
 
 _CHUNK = 100_000
@@ -53,6 +54,7 @@ class Owner:
 
 async def pages(session: Session, sizes: Sizes) -> None:
     async with opened(session.settings, session.out.say) as ground:
+        configure_logs(ground.settings)
         figures = await measure(ground, sizes)
     tell(session, figures, figures["rounds"], GOALS)
 

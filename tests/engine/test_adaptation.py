@@ -162,3 +162,22 @@ async def test_what_the_controllers_decided_can_be_scraped():
     assert found["penstock_claim_factor", "memory"] == 0.9
     assert found["penstock_claim_factor", "errors"] == 1.0
     assert found["penstock_retry_spacing", None] == 1.5
+
+
+async def test_a_worker_holds_no_more_than_it_decided_to_however_often_it_polls(app, working):
+    @app.task(pool=4)
+    async def slow(n: int) -> None:
+        await asyncio.sleep(0.2)
+
+    app.use(app.settings.model_copy(update={"poll_min_seconds": 0.01, "poll_max_seconds": 0.02}), app.events)
+    job = await slow.enqueue_many({"n": n} for n in range(3000))
+    most = 0
+    async with working(upkeep=False) as worker:
+        while (await job.counts()).done < 60:
+            status = worker.runner.status()
+            most = max(most, status["held"])
+            decided = status["stages"]["slow"]["claim"]
+            await asyncio.sleep(0.01)
+    # 5 s of work for four processors is about 70 tasks; a poll that is taken for a hint adds ten each time.
+    assert decided["size"] <= 100, decided
+    assert most <= 2 * decided["size"] + 4

@@ -95,10 +95,11 @@ class Claimer:
         """Whether anything here has a fleet-wide limit, so that each ending makes room."""
         return bool(self._limited_stages or self._limited_lanes)
 
-    def forget_dry(self) -> None:
-        """Something was enqueued: look at every lane again, also at those that are new."""
-        self._hints += 1
-        self._look_owed = True
+    def forget_dry(self, *, told: bool = True) -> None:
+        """Look at every lane again; where somebody ``told`` that something was enqueued, also at those that are new."""
+        if told:
+            self._hints += 1
+            self._look_owed = True
         for place in self._places.values():
             place.dry_until = 0.0
 

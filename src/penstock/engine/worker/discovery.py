@@ -25,6 +25,8 @@ from penstock.storage import checkpoints
 from penstock.storage.database import Link, passing
 
 _HINT_ROOM = 10
+# How far hints may lead past the size that was decided on: a steady stream of them must not fill the inbox.
+_HINT_MOST = 100
 _WAITS_MEASURED = 8
 
 
@@ -158,7 +160,7 @@ class Discovery:
         target = self._target(stage)
         room = target - len(inbox)
         if hinted:
-            room = max(room, _HINT_ROOM)
+            room = min(max(room, _HINT_ROOM), target + _HINT_MOST - len(inbox))
         elif room < target // 2 and pool.idle_count == 0:
             return 0
         # Half at a time, so that the next claim is under way while the processors work on the last one.
@@ -206,8 +208,9 @@ class Discovery:
         except TimeoutError:
             if owed is not None:
                 return
-            # Nobody told us anything, which may mean that nobody could: look at every lane, also the dry ones.
-            self._claimer.forget_dry()
+            # Nobody told us anything, which may mean that nobody could: look at every lane, also the dry ones. That is no
+            # hint: there is no reason to claim more than there is room for.
+            self._claimer.forget_dry(told=False)
 
 
 class Pace:

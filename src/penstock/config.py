@@ -50,7 +50,7 @@ class Settings(BaseSettings):
     port: int = Field(8080, ge=0, le=65535, description="Port of the HTTP endpoint; 0 takes a free one.")
     forwarded_allow_ips: str = Field(
         "",
-        description="Addresses of proxies, separated by commas, whose X-Forwarded-For and -Proto count. Unset: nobody's.",
+        description="Addresses of proxies, separated by commas, whose X-Forwarded-For and -Proto count. None: empty.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
     log_format: Literal["auto", "json", "console"] = Field(
@@ -81,7 +81,7 @@ class Settings(BaseSettings):
     lock_floor_ms: int = Field(
         10_000, ge=100, le=3_600_000, description="Shortest expiry of a lock that is derived from the time items take."
     )
-    lock_cap_ms: int = Field(900_000, ge=100, le=86_400_000, description="Longest expiry of such a lock.")
+    lock_cap_ms: int = Field(30_000, ge=100, le=86_400_000, description="Longest expiry of such a lock.")
     heartbeat_seconds: float = Field(3.0, gt=0, le=60, description="Time between heartbeats.")
     lease_seconds: float = Field(10.0, gt=0, le=3600, description="A worker silent this long is dead.")
     poll_min_seconds: float = Field(0.05, gt=0, le=60, description="First pause after an empty claim.")

@@ -10,6 +10,7 @@
     │   └── InvalidDefinition      a task, stage or schedule is declared wrongly
     ├── TaskNotFound, JobNotFound, NotKnown   no such object
     ├── IllegalMove                the object is not in a state that allows it
+    ├── LimitReached               an owner has as much unfinished as one may have
     ├── StaleLease                 somebody else holds the task by now
     ├── WaitTimeout                the task did not end in the time given
     ├── TaskFailed                 raised by ``result()`` of a task that ended badly
@@ -130,6 +131,17 @@ class IllegalMove(PenstockError):
         listed = ", ".join(self.allowed_from)
         super().__init__(
             f"Cannot {move} {subject}: it is {state}, and {move} is possible only from {listed}. {next_step}"
+        )
+
+
+class LimitReached(PenstockError):
+    """Nothing was stored: one owner's work must not crowd out everybody else's."""
+
+    def __init__(self, *, owner: str, what: str, have: int, most: int) -> None:
+        self.owner = owner
+        super().__init__(
+            f"{owner} has {have:,} unfinished {what}, and {most:,} are possible at once. "
+            "Wait until some have ended, or cancel some."
         )
 
 

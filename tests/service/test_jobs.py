@@ -215,7 +215,7 @@ async def test_an_owner_with_too_much_open_has_to_wait(service: Service, monkeyp
     job = await submit(service)
     await store(service, job)
     limited = service.app.settings.model_copy(update={"owner_max_jobs": 1})
-    service.api.state.ground.settings = limited
+    service.app.use(limited, service.app.events)
     client = await service.client()
     answer = await client.post("/api/jobs", files={"file": ("a.csv", CSV)}, data={"pipeline": "look_up"})
     assert answer.status_code == 429

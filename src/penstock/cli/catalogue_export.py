@@ -31,7 +31,9 @@ class CsvForm(StrEnum):
 
 
 JobArgument = Annotated[int, typer.Argument(metavar="JOB", min=1)]
-FormatOption = Annotated[FileFormat, typer.Option("--format", help="csv, or xlsx.")]
+FormatOption = Annotated[
+    FileFormat | None, typer.Option("--format", help="csv or xlsx; without it, what the name of the file says.")
+]
 FormOption = Annotated[
     CsvForm, typer.Option("--form", help="CSV: safe puts an apostrophe before cells that would run as formulas.")
 ]
@@ -49,7 +51,7 @@ def register(app: typer.Typer) -> None:
         session: Session,
         job: JobArgument,
         file: FileOption = "-",
-        format: FormatOption = FileFormat.csv,
+        format: FormatOption = None,
         form: FormOption = CsvForm.exact,
         bom: BomOption = False,
     ) -> None:
@@ -60,7 +62,7 @@ def register(app: typer.Typer) -> None:
         layout = await layout_of(opened, job)
         progress = session.out.progress(layout.rows)
         with _target(file) as target:
-            if format is FileFormat.csv:
+            if (format or _format_of(file)) is FileFormat.csv:
                 cells = await _csv(opened, layout, target, progress, form, bom)
             else:
                 cells = await _xlsx(opened, layout, target, progress)
@@ -70,6 +72,18 @@ def register(app: typer.Typer) -> None:
         if file != "-":
             data = {"job_id": job, "rows": layout.rows, "file": file, "manifest": cells}
             session.out.show(data, f"{layout.rows:,} rows of job {job} are in {file}.")
+
+
+def _format_of(file: str) -> FileFormat:
+    """By its name. One that says something else than what would be in it is refused."""
+    from penstock.errors import InvalidSetting
+
+    suffix = Path(file).suffix.lower().lstrip(".")
+    if file == "-" or suffix in ("", "csv", "txt"):
+        return FileFormat.csv
+    if suffix == "xlsx":
+        return FileFormat.xlsx
+    raise InvalidSetting("--file", file, "its name ends neither in .csv nor in .xlsx; say which with --format")
 
 
 async def _csv(

@@ -39,10 +39,15 @@ def register(app: typer.Typer) -> None:
         wait: WaitOption = False,
     ) -> int:
         """Store a file and its rows as a job, as an upload does. Workers process them."""
+        from penstock.engine import accounts
+        from penstock.engine.acting import By
         from penstock.intake.submit import Submission, submit_file
 
         opened = await session.serving_app()
-        submission = Submission(owner=owner, pipeline=pipeline, file_name=file.name, sheet=sheet, safe=safe)
+        await accounts.require_user(opened, owner)
+        submission = Submission(
+            owner=owner, pipeline=pipeline, file_name=file.name, sheet=sheet, safe=safe, by=By.command_line()
+        )
         done = await submit_file(opened, submission, _chunks(file))
         if done.duplicate_of is not None:
             session.out.warn(f"The same bytes are already in job {done.duplicate_of}.")

@@ -11,6 +11,7 @@ from penstock.cli.output import Output
 if TYPE_CHECKING:
     from penstock.config import Settings
     from penstock.engine.app import Penstock
+    from penstock.engine.events import Event
 
 
 class Session:
@@ -20,6 +21,7 @@ class Session:
         self.options = options
         self.out = Output(json=options.json, quiet=bool(options.quiet))
         self._app: Penstock | None = None
+        self._decided: list[Event] = []
 
     @property
     def settings(self) -> "Settings":
@@ -40,6 +42,7 @@ class Session:
         """Open, once per command. ``declared``: the user's own with its tasks, from --app or PENSTOCK_APP."""
         if self._app is None:
             self._app = self._declared(self.app_reference) if declared else self._plain()
+            self._app.events.add(self._on_event)
             await self._app.open()
         return self._app
 
@@ -78,4 +81,20 @@ class Session:
     async def close(self) -> None:
         app, self._app = self._app, None
         if app is not None:
-            await app.close()
+            try:
+                await self._note(app)
+            finally:
+                await app.close()
+
+    def _on_event(self, event: "Event") -> None:
+        """Everything that somebody decides is an event that names them."""
+        if "by" in event.data:
+            self._decided.append(event)
+
+    async def _note(self, app: "Penstock") -> None:
+        """What was decided by this command belongs into the audit log as what is decided over HTTP does."""
+        decided, self._decided = self._decided, []
+        if decided:
+            from penstock.engine import acting
+
+            await acting.note_events(app, acting.By.command_line(), decided)

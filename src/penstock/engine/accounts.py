@@ -228,6 +228,12 @@ async def _change(app: "Penstock") -> AsyncIterator[Any]:
         yield connection
 
 
+async def require_user(app: "Penstock", name: str) -> None:
+    """Work for somebody who does not exist would be seen by nobody."""
+    async with app.connection() as connection:
+        await _user(connection, name)
+
+
 async def _user(connection: Any, name: str) -> User:
     if (found := await users.by_name(connection, name)) is None:
         raise NotKnown(kind="user", name=name)

@@ -1,11 +1,17 @@
 """Who acts, and what they may: the words that the audit log, the command line and the service share."""
 
 import getpass
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from penstock.engine.events import Event
+from penstock.storage import audit
 from penstock.storage.audit import Entry
+
+if TYPE_CHECKING:
+    from penstock.engine.app import Penstock
 
 
 class Role(StrEnum):
@@ -50,3 +56,29 @@ class By:
             request_id=self.request_id,
             details=details,
         )
+
+
+async def note_events(app: "Penstock", by: By, events: Sequence[Event]) -> None:
+    """Decisions that were told as events, into the audit log."""
+    async with app.connection() as connection:
+        for event in events:
+            await audit.append(connection, _entry_of(by, event))
+
+
+def _entry_of(by: By, event: Event) -> Entry:
+    """``jobs.steered`` with ``job`` and ``move`` is the act ``job.pause`` on that job."""
+    details = {name: _plain(value) for name, value in event.data.items() if name != "by"}
+    kinds, _, told = event.name.partition(".")
+    kind = kinds.removesuffix("s")
+    named = next((details[name] for name in (kind, "key", "lane") if details.get(name) is not None), None)
+    return Entry(
+        actor=by.actor,
+        action=f"{kind}.{details.pop('move', told)}",
+        kind=kind,
+        object=None if named is None else str(named),
+        details=details,
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | float | str | list | None) else str(value)

@@ -308,7 +308,7 @@ class Penstock:
     async def store_rows(
         self, connection: Any, pipeline: PipelineDefinition, rows: Iterable[str], options: EnqueueOptions
     ) -> int:
-        """Encoded inputs into a job that exists, in the transaction that is open on ``connection``; returns how many."""
+        """Encoded inputs into a job that exists, in the transaction open on ``connection``; returns how many."""
         stored = await store_many(
             connection,
             pipeline=pipeline,

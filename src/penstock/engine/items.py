@@ -118,11 +118,8 @@ def place(text: str | None) -> Place | None:
 
 
 async def _columns(connection: Any, job_ids: set[int]) -> dict[int, Sequence[str]]:
-    found: dict[int, Sequence[str]] = {}
-    for job_id in job_ids:
-        job = await jobs.get(connection, job_id)
-        found[job_id] = () if job is None else tuple(job["metadata"].get("columns", ()))
-    return found
+    found = await jobs.metadata_of(connection, sorted(job_ids))
+    return {job_id: tuple(metadata.get("columns", ())) for job_id, metadata in found.items()}
 
 
 def _item(row: Mapping[str, Any], columns: Sequence[str]) -> Item:
@@ -175,7 +172,7 @@ def _why(row: Mapping[str, Any]) -> str | None:
         after = f" after {row['cause'].replace('_', ' ')}" if row["cause"] else ""
         tries = f"try {row['attempts'] + 1} of {row['max_attempts']} " if row["attempts"] else ""
         return f"{tries}in {span(left)}{after}"
-    return "waits for a free worker"
+    return "due; waits for its turn"
 
 
 def within(wanted: Wanted, since: datetime | None, until: datetime | None) -> Wanted:

@@ -51,10 +51,12 @@ def counts_of(moved: Mapping[str, Any]) -> JobCounts:
 
 
 def state_of(moved: Mapping[str, Any], counts: JobCounts) -> JobState:
+    """While rows of its file still come, a job is not done, even if all rows so far are."""
     if moved["cancelled"]:
         return JobState.CANCELLED
-    if counts.total and counts.finished >= counts.total:
-        return JobState.FAILED if counts.error else JobState.DONE
+    ended = counts.finished >= counts.total and not moved["importing"]
+    if ended and (counts.total or moved["import_failed"]):
+        return JobState.FAILED if counts.error or moved["import_failed"] else JobState.DONE
     if moved["paused"]:
         return JobState.PAUSED
     return JobState.RUNNING if counts.processing or counts.finished else JobState.QUEUED

@@ -16,6 +16,9 @@ _OLD_WAIT_SECONDS = 60.0
 _NEWEST_DEAD = 5
 
 
+_DECISIONS = ("claim", "inbox", "ewma_ms", "cpu_factor", "memory_factor", "errors_factor", "retry_spacing")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageView:
     """``eta_seconds``: when the backlog would be gone at the present rate; None where nothing moves."""
@@ -54,6 +57,8 @@ class WorkerView:
     busy: int
     processors: int
     stages: int
+    # Per stage: how much it claims and why, and what shrinks that, as its last heartbeat told.
+    decisions: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +147,10 @@ def _worker(row: Mapping[str, Any]) -> WorkerView:
         busy=processors.get("busy", 0),
         processors=sum(processors.values()),
         stages=len(row["stages"]),
+        decisions={
+            label: {name: seen.get(name) for name in _DECISIONS}
+            for label, seen in (row["status"] or {}).get("stages", {}).items()
+        },
     )
 
 

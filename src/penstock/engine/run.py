@@ -10,7 +10,15 @@ from penstock.engine.definition import StageDefinition
 from penstock.engine.payload import clean_text, decode, encode
 from penstock.engine.retry import ErrorClass, RetryPolicy, Verdict, classify, describe
 from penstock.engine.tracing import tracing_enabled
-from penstock.errors import NotStorable, PayloadTooLarge, PermanentError, StaleLease, ThrottledError, TransactionLost
+from penstock.errors import (
+    DatabaseUnavailable,
+    NotStorable,
+    PayloadTooLarge,
+    PermanentError,
+    StaleLease,
+    ThrottledError,
+    TransactionLost,
+)
 from penstock.lifecycle import State
 from penstock.model import (
     LONGEST_SECONDS,
@@ -191,7 +199,7 @@ def decide_error(claimed: Claimed, stage: LiveStage, error: BaseException) -> Se
     policy = stage.definition.retry
     if isinstance(error, ProcessDied):
         return _crashed(claimed, policy, error)
-    if isinstance(error, TransactionLost):
+    if isinstance(error, TransactionLost | DatabaseUnavailable):
         return _interrupted(claimed, policy, error)
     verdict = Verdict(kind=ErrorClass.TIMEOUT) if isinstance(error, DeadlinePassed) else classify(error, policy)
     described = encode(describe(error, verdict.kind), what="error", limit_bytes=_MAX_ERROR_BYTES)
@@ -236,7 +244,7 @@ def _crashed(claimed: Claimed, policy: RetryPolicy, error: ProcessDied) -> Relea
     )
 
 
-def _interrupted(claimed: Claimed, policy: RetryPolicy, error: TransactionLost) -> Release:
+def _interrupted(claimed: Claimed, policy: RetryPolicy, error: TransactionLost | DatabaseUnavailable) -> Release:
     """The database's fault: no attempt is burned. A statement that ends its connection every time must end as well,
     so a loss inside the block counts as a rescue."""
     described = describe(error, ErrorClass.TRANSIENT)
@@ -246,7 +254,7 @@ def _interrupted(claimed: Claimed, policy: RetryPolicy, error: TransactionLost) 
         stage=claimed.stage,
         cause="database",
         delay_seconds=policy.delay_seconds(claimed.attempt + 1),
-        rescued=error.began,
+        rescued=error.began if isinstance(error, TransactionLost) else True,
         error=encode(described, what="error", limit_bytes=_MAX_ERROR_BYTES),
     )
 

@@ -15,7 +15,6 @@ from penstock.intake.csv_shape import CsvShape
 from penstock.intake.refused import FileRefused
 from penstock.intake.xlsx_rows import XlsxShape
 from penstock.storage import files as file_table
-from penstock.storage.files import CHUNK_BYTES
 from penstock.storage.imports import Import
 
 _READ_SECONDS = 60.0
@@ -67,6 +66,7 @@ class Batches:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._rows: Generator[str | NewImage] | None = None
         self._chunk = 0
+        self._bytes = 0
         # What a zip holds beside images, with the reasons; the first ones are enough to see what it is.
         self.left_out: list[str] = []
         self.left_out_count = 0
@@ -100,7 +100,7 @@ class Batches:
                     break
         except FileRefused as error:
             refused = error
-        return Batch(rows=taken, size_bytes=total, bytes_read=self._chunk * CHUNK_BYTES, last=last, refused=refused)
+        return Batch(rows=taken, size_bytes=total, bytes_read=self._bytes, last=last, refused=refused)
 
     async def _open(self) -> Generator[str | NewImage]:
         found = self._found
@@ -134,4 +134,9 @@ class Batches:
 
     async def _read(self, number: int) -> bytes:
         async with self._app.connection() as connection:
-            return await file_table.read_chunk(connection, self._found.file_id, number) or b""
+            chunk = await file_table.read_chunk(connection, self._found.file_id, number)
+        self._bytes += len(chunk or b"")
+        if chunk is None and self._bytes != self._found.size_bytes:
+            there = f"{self._bytes:,} of {self._found.size_bytes or 0:,} bytes are there"
+            raise FileRefused(f"the stored file is not whole any more: {there}.", "Upload it again.")
+        return chunk or b""

@@ -1,7 +1,7 @@
 """Files on their way into the database and out of it again, a chunk at a time."""
 
 import hashlib
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,23 +45,27 @@ async def store(
     owner: str,
     name: str,
     ip: str | None,
-    copy_to: Path | None = None,
+    copy_to: Callable[[bytes], Path | None] = lambda head: None,
     media_type: str = "application/octet-stream",
 ) -> StoredFile:
     """Each chunk is a statement of its own: a slow client holds no transaction open. What is cut stays unfinished, and
-    upkeep takes it away. ``copy_to`` gets the same bytes, for parsers that need a real file."""
+    upkeep takes it away. ``copy_to`` sees the first chunk, may refuse the file, and says where the same bytes should go
+    for a parser that needs a real file."""
     limit_bytes = app.settings.max_upload_bytes
     digest, size, number, head = hashlib.sha256(), 0, 0, b""
     async with app.connection() as connection:
         file_id = await files.create(connection, owner=owner, name=name, media_type=media_type, ip=ip)
-    copied = None if copy_to is None else copy_to.open("wb")
+    copied = None
     try:
         async for chunk in _even(chunks):
             size += len(chunk)
             if size > limit_bytes:
                 raise PayloadTooLarge(what=f"file {name!r}", size_bytes=size, limit_bytes=limit_bytes)
             digest.update(chunk)
-            head = head or chunk
+            if not head:
+                head = chunk
+                path = copy_to(head)
+                copied = None if path is None else path.open("wb")
             if copied is not None:
                 copied.write(chunk)
             async with app.connection() as connection:
@@ -82,7 +86,7 @@ async def store(
 
 async def discard(app: Penstock, *file_ids: int) -> None:
     async with app.connection() as connection:
-        await files.remove(connection, file_ids)
+        await files.discard(connection, file_ids)
 
 
 async def _even(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:

@@ -16,13 +16,15 @@ from penstock.engine.enqueue import EnqueueOptions
 from penstock.engine.payload import clean_text
 from penstock.errors import DatabaseError
 from penstock.intake.batches import Batch, Batches
+from penstock.intake.room import has_room
 from penstock.intake.submit import IMPORT, require_pipeline
-from penstock.model import Cancel
+from penstock.model import Cancel, Snooze
 from penstock.storage import imports
 from penstock.storage.database import passing
 from penstock.storage.imports import Import
 
 _TRIES = 8
+_NO_ROOM_SECONDS = 10.0
 _TIMEOUT_SECONDS = 7 * 86_400.0
 
 
@@ -36,6 +38,10 @@ def install(app: Penstock) -> None:
     @app.task(name=IMPORT, pool=4, timeout=_TIMEOUT_SECONDS, max_attempts=20)
     async def store_rows(ctx: Context, job: int) -> Any:
         return await Importing(app, ctx, job).run()
+
+
+class _NoRoom(Exception):
+    """Its owner has as many unfinished items as one may have."""
 
 
 class _Overtaken(Exception):
@@ -63,6 +69,8 @@ class Importing:
             stored, problem = await self._store_all(found, batches)
         except _Overtaken:
             return await self._overtaken()
+        except _NoRoom:
+            return Snooze(_NO_ROOM_SECONDS, f"{found.owner} has as many unfinished items as one may have")
         finally:
             await batches.close()
         state = "failed" if problem else "stored"
@@ -92,6 +100,8 @@ class Importing:
             reading = None if batch.last else asyncio.create_task(batches.next(self.size))
             try:
                 if len(batch.rows):
+                    if not await has_room(self._app, found.owner):
+                        raise _NoRoom
                     await self._store(found, batch, stored)
                     stored += len(batch.rows)
                     self._tell(found, batch, stored)

@@ -9,11 +9,13 @@ import hashlib
 import tempfile
 from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from penstock.engine.acting import By
 from penstock.engine.app import Penstock
 from penstock.engine.definition import PipelineDefinition
 from penstock.engine.enqueue import EnqueueOptions, encoded_rows, prepare
@@ -23,11 +25,15 @@ from penstock.intake import csv_rows, files, inputs, kinds, xlsx_rows
 from penstock.intake.export.formulas import unguard
 from penstock.intake.files import StoredFile, plain_name
 from penstock.intake.refused import FileRefused
+from penstock.intake.room import require_room
 from penstock.model import MAX_INPUT_BYTES
+from penstock.storage import audit, imports, jobs, tasks
 from penstock.storage import files as file_table
-from penstock.storage import imports, jobs, tasks
 
 IMPORT = "penstock.import"
+# A file of one chunk may hold half a million tiny rows: such a one is for a worker, too.
+_AT_ONCE_ROWS = 20_000
+_MOST_CELLS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +51,8 @@ class Submission:
     delimiter: str | None = None
     header: bool | None = None
     sheet: str | None = None
+    # Who does it, for the audit log.
+    by: By | None = None
     # Undo the apostrophes that a *safe* export has put before what looks like a formula.
     safe: bool = False
 
@@ -96,8 +104,7 @@ async def submit_files(app: Penstock, submission: Submission, uploads: Sequence[
     with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
         try:
             for number, upload in enumerate(uploads):
-                copy = Path(folder) / str(number) if len(uploads) == 1 else None
-                stored.append(await _stored(app, submission, upload, copy))
+                stored.append(await _stored(app, submission, upload, Path(folder) / str(number)))
             found = await _recognise(pipeline, submission, stored, Path(folder) / "0")
             return await _create(app, pipeline, submission, found, stored)
         except BaseException:
@@ -105,9 +112,14 @@ async def submit_files(app: Penstock, submission: Submission, uploads: Sequence[
             raise
 
 
-async def _stored(app: Penstock, submission: Submission, upload: Upload, copy: Path | None) -> StoredFile:
+async def _stored(app: Penstock, submission: Submission, upload: Upload, path: Path) -> StoredFile:
     name = plain_name(upload.name)
-    return await files.store(app, upload.chunks, owner=submission.owner, name=name, ip=submission.ip, copy_to=copy)
+
+    def copy_to(head: bytes) -> Path | None:
+        """What is no file of ours is refused before the rest of it is read."""
+        return path if kinds.kind_of(head, name) in ("xlsx", "zip") else None
+
+    return await files.store(app, upload.chunks, owner=submission.owner, name=name, ip=submission.ip, copy_to=copy_to)
 
 
 async def _recognise(
@@ -146,7 +158,8 @@ def _table(kind: str, submission: Submission, stored: StoredFile, copy: Path) ->
         return found
     chunks = iter((stored.head, b""))
     rows = csv_rows.read(lambda: next(chunks), shape)
-    return replace(found, inputs=list(inputs.of_rows(rows, safe=submission.safe)))
+    some = list(islice(inputs.of_rows(rows, safe=submission.safe), _AT_ONCE_ROWS + 1))
+    return replace(found, inputs=some) if len(some) <= _AT_ONCE_ROWS else found
 
 
 async def _create(
@@ -163,9 +176,10 @@ async def _create(
     }
     importing = app.pipelines.get(IMPORT) or PipelineDefinition(IMPORT)
     async with app.connection() as connection, connection.transaction():
-        job_id, created = await _new_job(connection, pipeline, submission, metadata)
+        rows = 0 if found.inputs is None else len(found.inputs)
+        job_id, created = await _new_job(app, connection, pipeline, submission, metadata, rows)
         if not created:
-            await file_table.remove(connection, [one.id for one in stored])
+            await file_table.discard(connection, [one.id for one in stored])
             return Submitted(job_id=job_id, created=False)
         duplicate = await file_table.earlier_job(connection, owner=submission.owner, sha256=first.sha256, but=first.id)
         await file_table.belong(connection, [one.id for one in stored], job_id)
@@ -206,11 +220,15 @@ async def submit_items(app: Penstock, submission: Submission, items: Sequence[Ma
     if (earlier := await _earlier(app, submission)) is not None:
         return earlier
     columns = _columns(items) if pipeline.takes_rows else ()
+    if len(items) * len(columns) > _MOST_CELLS:
+        cells = f"{len(items):,} items with {len(columns):,} different keys are {len(items) * len(columns):,} cells"
+        raise UsageError(f"{cells}; at most {_MOST_CELLS:,} are taken at once. Send fewer items, or a file.")
     rows: Iterable[Mapping[str, Any]] = _as_rows(items, columns) if pipeline.takes_rows else items
-    encoded = list(encoded_rows(pipeline, rows))
+    # In a thread: a hundred thousand items take a second or more.
+    encoded = await asyncio.to_thread(lambda: list(encoded_rows(pipeline, rows)))
     metadata = _metadata(pipeline, submission, "rows", columns)
     async with app.connection() as connection, connection.transaction():
-        job_id, created = await _new_job(connection, pipeline, submission, metadata)
+        job_id, created = await _new_job(app, connection, pipeline, submission, metadata, len(encoded))
         if created:
             await app.store_rows(connection, pipeline, encoded, EnqueueOptions(owner=submission.owner, job_id=job_id))
     return Submitted(job_id=job_id, created=created)
@@ -233,10 +251,17 @@ async def _earlier(app: Penstock, submission: Submission) -> Submitted | None:
 
 
 async def _new_job(
-    connection: Any, pipeline: PipelineDefinition, submission: Submission, metadata: Mapping[str, Any]
+    app: Penstock,
+    connection: Any,
+    pipeline: PipelineDefinition,
+    submission: Submission,
+    metadata: Mapping[str, Any],
+    rows: int,
 ) -> tuple[int, bool]:
+    """``rows``: how many are stored with it at once."""
     name = submission.name or metadata.get("file_name")
-    return await jobs.create(
+    await require_room(app, submission.owner, connection=connection, adding=rows)
+    job_id, created = await jobs.create(
         connection,
         pipeline=pipeline.name,
         name=None if name is None else clean_text(name, 200),
@@ -244,6 +269,10 @@ async def _new_job(
         idempotency_key=submission.stored_key,
         metadata=encode(dict(metadata), what="description of the job", limit_bytes=MAX_INPUT_BYTES),
     )
+    if created and submission.by is not None:
+        entry = submission.by.entry("job.submit", kind="job", object=job_id, owner=submission.owner)
+        await audit.append(connection, entry)
+    return job_id, created
 
 
 def _metadata(

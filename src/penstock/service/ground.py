@@ -36,8 +36,8 @@ class Ground:
             return
         if len(self._looked) >= _SEEN_MOST:
             self._looked.clear()
-        self._looked[key] = now
         await self.note(entry)
+        self._looked[key] = now
 
 
 def ground_of(request: Request) -> Ground:

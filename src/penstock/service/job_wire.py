@@ -8,7 +8,6 @@ from pydantic import Field
 
 from penstock.engine.job_counts import JobCounts
 from penstock.engine.job_views import JobView
-from penstock.lifecycle import JobState
 from penstock.service.wire import Wire
 from penstock.storage.imports import Import
 
@@ -67,6 +66,9 @@ class JobBody(Wire):
 class JobDetail(JobBody):
     per_second: float | None
     eta_seconds: float | None
+    next_due_at: datetime | None = Field(
+        description="Nothing of it can run before; null: something can, or nothing waits."
+    )
     last_heartbeat: datetime | None
     last_error: str | None
     paused_by: str | None
@@ -112,7 +114,7 @@ def fields_of(job: JobView, found: Import | None) -> dict[str, Any]:
         "type": metadata.get("type"),
         "owner": job.owner,
         "created_at": job.created_at,
-        "queue_state": queue_state(job.state, found),
+        "queue_state": job.state.name,
         "counts": counts_of(counts),
         "total_items": counts.total,
         "processed_items": counts.finished,
@@ -122,12 +124,3 @@ def fields_of(job: JobView, found: Import | None) -> dict[str, Any]:
         "file_name": metadata.get("file_name"),
         "import_": import_of(found),
     }
-
-
-def queue_state(state: JobState, found: Import | None) -> Any:
-    """While rows still come, a job is not done, even if all rows so far are."""
-    if found is not None and found.open and state in (JobState.DONE, JobState.FAILED):
-        return JobState.RUNNING.name
-    if found is not None and found.state == "failed" and state in (JobState.DONE, JobState.QUEUED):
-        return JobState.FAILED.name if state is JobState.DONE or not found.rows_stored else state.name
-    return state.name

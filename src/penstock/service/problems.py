@@ -9,9 +9,10 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from penstock import errors
-from penstock.storage.database import passing
+from penstock.storage.database import AGAIN, LOST, REFUSED, passing
 
 RETRY_AFTER_SECONDS = 2
+LIMIT_RETRY_SECONDS = 60
 MEDIA_TYPE = "application/problem+json"
 _SHAPE = {
     "type": "object",
@@ -84,6 +85,8 @@ def problem_of(error: BaseException) -> Problem | None:
             return Problem(404, str(error))
         case errors.IllegalMove():
             return Problem(409, str(error), state=error.state, allowedFrom=list(error.allowed_from))
+        case errors.LimitReached():
+            return Problem(429, str(error), headers={"Retry-After": str(LIMIT_RETRY_SECONDS)})
         case errors.PayloadTooLarge():
             return Problem(413, str(error))
         case errors.UsageError():
@@ -140,5 +143,9 @@ def install(api: FastAPI) -> None:
 
     api.add_exception_handler(Problem, known)
     api.add_exception_handler(errors.PenstockError, known)
+    # What the driver raises where nobody has translated it, such as in a worker inside a request.
+    for kind in (*LOST, *AGAIN, *REFUSED):
+        if issubclass(kind, Exception):
+            api.add_exception_handler(kind, known)
     api.add_exception_handler(RequestValidationError, invalid)
     api.add_exception_handler(HTTPException, http)

@@ -59,8 +59,9 @@ async def earlier_job(connection: Connection, *, owner: str, sha256: bytes, but:
     return job
 
 
-async def remove(connection: Connection, file_ids: Sequence[int]) -> None:
-    await connection.execute(_sql.remove, file_ids)
+async def discard(connection: Connection, file_ids: Sequence[int]) -> None:
+    """Those that no job has."""
+    await connection.execute(_sql.discard, file_ids)
 
 
 async def unfinished(connection: Connection, limit: int) -> list[int]:

@@ -109,6 +109,16 @@ async def due_in_job(connection: Connection, job_id: int) -> bool:
     return due
 
 
+async def next_due(connection: Connection, job_id: int) -> datetime | None:
+    at: datetime | None = await connection.fetchval(_sql.next_due, job_id)
+    return at
+
+
+async def take_turn(connection: Connection, owner: str) -> None:
+    """Until the end of the transaction."""
+    await connection.execute(_sql.take_turn, owner)
+
+
 async def load_of_owner(connection: Connection, owner: str) -> tuple[int, int]:
     """(unfinished jobs, unfinished items)."""
     row = await connection.fetchrow(_sql.load_of_owner, owner)

@@ -1,5 +1,6 @@
 """Jobs. One function per query of ``sql/jobs.sql``."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -37,6 +38,11 @@ async def by_idempotency_key(connection: Connection, pipeline: str, idempotency_
 async def get(connection: Connection, job_id: int) -> dict[str, Any] | None:
     row = await connection.fetchrow(_sql.get, job_id)
     return None if row is None else _job(row)
+
+
+async def metadata_of(connection: Connection, job_ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
+    rows = await connection.fetch(_sql.metadata_of, job_ids)
+    return {row["id"]: orjson.loads(row["metadata"]) for row in rows}
 
 
 async def listing(connection: Connection, *, before: int | None, owner: str | None, limit: int) -> list[dict[str, Any]]:

@@ -27,5 +27,5 @@ class RemoveDeleted:
                 gone += await jobs.remove(connection, job_id, after_seconds=self.settled_seconds)
         cut = await files.unfinished(connection, _BATCH)
         if cut:
-            await files.remove(connection, cut)
+            await files.discard(connection, cut)
         return {"tasks": tasks, "jobs": gone, "uploads": len(cut)}

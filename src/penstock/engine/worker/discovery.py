@@ -208,8 +208,8 @@ class Discovery:
         except TimeoutError:
             if owed is not None:
                 return
-            # Nobody told us anything, which may mean that nobody could: look at every lane, also the dry ones. That is no
-            # hint: there is no reason to claim more than there is room for.
+            # Nobody told us anything, which may mean that nobody could: look at every lane, also the dry ones. But that
+            # is no hint: there is no reason to claim more than there is room for.
             self._claimer.forget_dry(told=False)
 
 

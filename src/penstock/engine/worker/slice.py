@@ -14,6 +14,7 @@ from penstock.engine.control.decision import Decision
 from penstock.engine.control.lock_expiry import lock_expiry
 from penstock.engine.job_counts import JobCounts
 from penstock.engine.worker.inprocess import InProcessWorker
+from penstock.errors import LimitReached
 from penstock.lifecycle import JobState
 from penstock.storage import items
 
@@ -48,11 +49,17 @@ class Slices:
         self._ewma_ms: dict[str, float] = {}
         self.running = 0
 
-    @property
-    def full(self) -> bool:
-        return self.running >= self._at_once
-
     async def run(self, job_id: int, pipeline: str, *, seconds: float) -> SliceReport:
+        """Raises :class:`LimitReached` where enough of them run already."""
+        if self.running >= self._at_once:
+            raise LimitReached(owner="This process", what="slices", have=self.running, most=self._at_once)
+        self.running += 1
+        try:
+            return await self._run(job_id, pipeline, seconds)
+        finally:
+            self.running -= 1
+
+    async def _run(self, job_id: int, pipeline: str, seconds: float) -> SliceReport:
         started = time.monotonic()
         async with self._app.connection() as connection:
             _, before = await job_counts.read(connection, job_id)
@@ -67,16 +74,12 @@ class Slices:
             job=job_id,
             settings=settings.model_copy(update={"lease_seconds": lease_seconds}),
         )
-        self.running += 1
         try:
             await worker.start()
-            try:
-                because = await self._until_done(job_id, worker, started + seconds)
-            finally:
-                self._learn(pipeline, worker)
-                await worker.stop(_GRACE_SECONDS)
+            because = await self._until_done(job_id, worker, started + seconds)
         finally:
-            self.running -= 1
+            self._learn(pipeline, worker)
+            await worker.stop(_GRACE_SECONDS)
         async with self._app.connection() as connection:
             state, after = await job_counts.read(connection, job_id)
         return SliceReport(

@@ -85,7 +85,8 @@ async def _windows(app: Penstock, job_id: int, first_id: int, last_id: int) -> A
 
 
 async def _table(app: Penstock, job_id: int, metadata: Mapping[str, Any], windows: Windows) -> tuple[int, Parts]:
-    named = [str(one) for one in metadata.get("columns") or []]
+    # A job of images has one column, and its cells are the names of the images.
+    named = [] if metadata.get("type") == "images" else [str(one) for one in metadata.get("columns") or []]
     shapes = await _shapes(app, job_id, windows)
     rows = sum(one.rows for one in shapes)
     results = await _results(app, job_id, metadata, windows, rows)

@@ -57,7 +57,13 @@ def allowed_path(reference: str | Path, roots: Iterable[Path]) -> Path:
 
 def allowed_folder(reference: str | Path, roots: Iterable[Path]) -> Path:
     """The same for the folder of a source."""
-    resolved = _inside(str(reference), tuple(roots))
+    allowed = tuple(roots)
+    if not allowed:
+        raise FileRefused(
+            "No folder may be watched yet: PENSTOCK_FILE_ROOTS is empty.",
+            f"Set it to a folder that holds {str(reference)[:200]!r}, for this command and for `penstock up`.",
+        )
+    resolved = _inside(str(reference), allowed)
     if resolved is None or not resolved.is_dir():
         raise FileRefused(
             f"{str(reference)[:200]!r} is no folder in one of the allowed folders.",

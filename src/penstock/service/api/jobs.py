@@ -1,6 +1,8 @@
 """`/api/jobs`: look at jobs, and decide about them."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
@@ -11,12 +13,13 @@ from penstock.engine.steering import tasks as task_steering
 from penstock.lifecycle import FINISHED, State
 from penstock.service.actor import Actor, Operator, Viewer
 from penstock.service.ground import Ground, ground_of
-from penstock.service.job_wire import Counts, JobBody, JobDetail, QueueState, counts_of, fields_of, queue_state
+from penstock.service.job_wire import Counts, JobBody, JobDetail, QueueState, counts_of, fields_of
 from penstock.service.ownership import look_at_job, owner_of_job, whose
 from penstock.service.parameters import COUNTED, After, Flag, PageSize, Text, UserId
 from penstock.service.problems import Problem, documented, not_found
 from penstock.service.wire import MOST_ID, JobId, Wire
 from penstock.storage import imports, items, jobs
+from penstock.storage.imports import Import
 
 router = APIRouter(prefix="/api/jobs", tags=["jobs"], responses=documented(409, 429))
 _MOST_ITEMS = 10_000
@@ -53,13 +56,14 @@ class Moved(Wire):
 
 
 class KickedOff(Wire):
-    """What one slice came to. `more`: call again."""
+    """What one slice came to. `more`: something is left; `nextDueAt`: call again then, null: now."""
 
     job_id: int
     processed: int
     took_ms: int
     ended_because: str
     more: bool
+    next_due_at: datetime | None
     queue_state: QueueState
     counts: Counts
     lock_ms: int
@@ -101,18 +105,27 @@ async def _detail(ground: Ground, job_id: int) -> JobDetail:
         details = await job_views.show(connection, job_id, errors=1)
         found = await imports.get(connection, job_id)
         pulse = await items.pulse(connection, job_id)
+        next_due = None if details.job.counts.processing else await items.next_due(connection, job_id)
     failed = details.newest_errors
     paused = next((lane for lane in details.lanes if lane["paused_at"] is not None), None)
     return JobDetail(
         **fields_of(details.job, found),
         per_second=details.job.per_second,
-        eta_seconds=details.job.eta_seconds,
+        eta_seconds=None if next_due is not None else details.job.eta_seconds,
+        next_due_at=next_due,
         last_heartbeat=pulse,
-        last_error=str(failed[0]["error"].get("message")) if failed and failed[0].get("error") else None,
+        last_error=_last_error(failed, found),
         paused_by=None if paused is None else paused["paused_by"],
         pause_reason=None if paused is None else paused["pause_reason"],
         options=dict(details.job.metadata.get("options") or {}),
     )
+
+
+def _last_error(failed: Sequence[Mapping[str, Any]], found: Import | None) -> str | None:
+    """What stopped the import counts more than a row that failed."""
+    if found is not None and found.state == "failed" and found.problem is not None:
+        return str(found.problem.get("detail"))
+    return str(failed[0]["error"].get("message")) if failed and failed[0].get("error") else None
 
 
 @router.post("/{jobId}/pause", operation_id="pauseJob")
@@ -201,8 +214,6 @@ async def kickoff(
     and beside background workers: every item is claimed by exactly one."""
     ground = ground_of(request)
     owner = await owner_of_job(ground, actor, job_id)
-    if ground.slices.full:
-        raise Problem(429, "Enough slices run in this process already.", headers={"Retry-After": "5"})
     async with ground.app.connection() as connection:
         job = await jobs.get(connection, job_id)
         found = await imports.get(connection, job_id)
@@ -211,13 +222,17 @@ async def kickoff(
         raise Problem(409, f"This service does not have the code of {pipeline!r}; a worker that has it goes on.")
     await ground.note(actor.entry("job.kickoff", kind="job", object=job_id, owner=owner, durationMs=duration_ms))
     done = await ground.slices.run(job_id, pipeline, seconds=duration_ms / 1000)
+    storing = found is not None and found.open
+    async with ground.app.connection() as connection:
+        next_due = await items.next_due(connection, job_id)
     return KickedOff(
         job_id=job_id,
         processed=done.processed,
         took_ms=round(done.took_seconds * 1000),
-        ended_because=done.ended_because,
-        more=done.more or (found is not None and found.open),
-        queue_state=queue_state(done.state, found),
+        ended_because=f"{done.ended_because}; a worker still stores its rows" if storing else done.ended_because,
+        more=done.more or storing,
+        next_due_at=None if storing else next_due,
+        queue_state=cast("QueueState", done.state.name),
         counts=counts_of(done.counts),
         lock_ms=round(done.lock_seconds * 1000),
         lock_reason=done.lock_reason,

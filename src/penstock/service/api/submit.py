@@ -10,6 +10,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 
+from penstock.intake.room import require_room
 from penstock.intake.sources.guard import allowed_path, file_chunks
 from penstock.intake.submit import (
     Submission,
@@ -25,14 +26,14 @@ from penstock.service.ground import Ground, ground_of
 from penstock.service.parameters import Name, Text
 from penstock.service.problems import Problem, documented
 from penstock.service.wire import Wire
-from penstock.storage import items as item_table
 
 router = APIRouter(prefix="/api/jobs", tags=["jobs"], responses=documented(409, 411, 413, 415, 429))
 _MOST_FILES = 10_000
 _MOST_ITEMS = 100_000
-_JSON_BYTES = 64 * 1024 * 1024
+_JSON_BYTES = 16 * 1024 * 1024
+# Objects and lists in a body: each takes a hundred bytes of memory or more, and two on the wire.
+_MOST_PARTS = 500_000
 _READ_BYTES = 1024 * 1024
-_LIMIT_RETRY_SECONDS = 60
 _FIELDS = ("pipeline", "name", "encoding", "delimiter", "header", "sheet", "safe", "options")
 
 
@@ -100,7 +101,8 @@ async def submit(
 ) -> SubmittedBody:
     """Answers as soon as the file is safe; its rows appear in the job as they are stored, with counts."""
     ground = ground_of(request)
-    await _within_limits(ground, actor)
+    # Before the file is read; it is asked again in the transaction that stores the job.
+    await require_room(ground.app, actor.name)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
         done = await _files(ground, actor, request, idempotency_key)
@@ -108,26 +110,7 @@ async def submit(
         done = await _json(ground, actor, request, idempotency_key)
     else:
         raise Problem(415, "Send the file as multipart/form-data, or items as application/json.")
-    if done.created:
-        await ground.note(actor.entry("job.submit", kind="job", object=done.job_id, owner=actor.name))
     return SubmittedBody(job_id=done.job_id, created=done.created, file_id=done.file_id, duplicate_of=done.duplicate_of)
-
-
-async def _within_limits(ground: Ground, actor: Actor) -> None:
-    """How much one owner may have open at once."""
-    async with ground.app.connection() as connection:
-        jobs, items = await item_table.load_of_owner(connection, actor.name)
-    settings = ground.settings
-    for what, have, most in (
-        ("jobs", jobs, settings.owner_max_jobs),
-        ("items", items, settings.owner_max_items),
-    ):
-        if have >= most:
-            raise Problem(
-                429,
-                f"You have {have:,} unfinished {what}, and {most:,} are possible at once. Wait, or cancel some.",
-                headers={"Retry-After": str(_LIMIT_RETRY_SECONDS)},
-            )
 
 
 async def _files(ground: Ground, actor: Actor, request: Request, key: str | None) -> Submitted:
@@ -170,6 +153,8 @@ def _fields(parts: Sequence[tuple[str, object]]) -> dict[str, Any]:
 async def _json(ground: Ground, actor: Actor, request: Request, key: str | None) -> Submitted:
     _bounded(request, _JSON_BYTES)
     data = await request.body()
+    if (parts := data.count(b"{") + data.count(b"[")) > _MOST_PARTS:
+        raise Problem(413, f"The body has {parts:,} objects and lists; at most {_MOST_PARTS:,} are taken. Send a file.")
     try:
         parsed = orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -231,6 +216,7 @@ def _submission(ground: Ground, actor: Actor, chosen: Options, key: str | None, 
         header=chosen.header,
         sheet=chosen.sheet,
         safe=chosen.safe,
+        by=actor.by,
     )
 
 

@@ -14,6 +14,23 @@ from penstock.service.wire import Wire
 router = APIRouter(prefix="/api/workers", tags=["operations"], responses=documented())
 
 
+class Claim(Wire):
+    size: int
+    reason: str
+
+
+class StageDecision(Wire):
+    """Why it claims as much as it does: see `docs/adaptation.md`. Null: not asked yet."""
+
+    claim: Claim | None
+    inbox: int | None
+    ewma_ms: float | None
+    cpu_factor: float | None
+    memory_factor: float | None
+    errors_factor: float | None
+    retry_spacing: float | None
+
+
 class WorkerItem(Wire):
     """``running``: handlers that had started at the last heartbeat, ``silentSeconds`` ago."""
 
@@ -28,6 +45,7 @@ class WorkerItem(Wire):
     busy: int
     processors: int
     stages: int
+    decisions: dict[str, StageDecision]
 
 
 class WorkerList(Wire):

@@ -82,7 +82,7 @@ create table penstock.files (
 );
 create index files_content on penstock.files (owner, sha256) where stored_at is not null;
 create index files_job on penstock.files (job_id) where job_id is not null;
-create index files_unfinished on penstock.files (created_at) where stored_at is null;
+create index files_unfinished on penstock.files (created_at) where job_id is null;
 
 create table penstock.file_chunks (
     file_id bigint not null references penstock.files on delete cascade,
@@ -111,6 +111,7 @@ create table penstock.imports (
     updated_at  timestamptz not null default now()
 );
 create index imports_file on penstock.imports (file_id);
+create index imports_open on penstock.imports (job_id) where state in ('waiting', 'storing');
 
 -- A job's tasks as people know them, for whoever reads with SQL. Pages of them come from sql/items.sql.
 create view penstock.items as

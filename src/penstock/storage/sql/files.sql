@@ -26,10 +26,11 @@ join penstock.jobs j on j.id = i.job_id and j.deleted_at is null
 where f.owner = $1 and f.sha256 = $2 and f.stored_at is not null and f.id <> $3
 order by i.job_id desc limit 1
 
--- name: remove
-delete from penstock.files where id = any ($1::bigint[])
+-- name: discard
+-- Only while no job has them: the answer to the commit that made one may have been lost, and the job is there.
+delete from penstock.files where id = any ($1::bigint[]) and job_id is null
 
 -- name: unfinished
--- Uploads that were cut: nobody writes to a file for a day.
-select id from penstock.files where stored_at is null and created_at < now() - interval '1 day' order by created_at limit $1
+-- Uploads that were cut, before their end or before their job was made: neither takes a day.
+select id from penstock.files where job_id is null and created_at < now() - interval '1 day' order by created_at limit $1
 

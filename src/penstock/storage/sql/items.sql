@@ -141,10 +141,31 @@ select exists (
     join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is null and q.run_at <= now()
     where l.job_id = $1 and l.paused_at is null and l.cancelled_at is null)
 
--- name: load_of_owner
--- What an owner has unfinished: jobs, and items from the counters.
-select count(distinct l.job_id) filter (where c.present > 0) as jobs, coalesce(sum(c.present), 0)::bigint as items
-from penstock.lanes l
+-- name: next_due
+-- When the first of its waiting tasks can run; no row where one can now, or none waits.
+select min(first.run_at) as at from penstock.lanes l
+join penstock.stages s on s.pipeline = l.pipeline
 cross join lateral (
-    select coalesce(sum(case state when 0 then n else -n end), 0) as present from penstock.counts where lane = l.id) c
-where l.owner = $1 and l.cancelled_at is null and (l.active or l.id in (select lane from penstock.wakes))
+    select run_at from penstock.queue
+    where stage = s.id and lane = l.id and worker is null order by run_at, task_id limit 1) first
+where l.job_id = $1 and l.cancelled_at is null having min(first.run_at) > now()
+
+-- name: take_turn
+-- One owner's submissions one after the other; those of others do not wait.
+select pg_advisory_xact_lock(hashtextextended('penstock.owner ' || $1, 0))
+
+-- name: load_of_owner
+-- What an owner has unfinished: jobs, those whose rows are still to come among them, and items from the counters.
+with busy as (
+    select l.job_id, c.present from penstock.lanes l
+    cross join lateral (
+        select coalesce(sum(case state when 0 then n else -n end), 0) as present
+        from penstock.counts where lane = l.id) c
+    where l.owner = $1 and l.job_id is not null and l.cancelled_at is null
+      and (l.active or l.id in (select lane from penstock.wakes)) and c.present > 0
+), coming as (
+    select i.job_id from penstock.imports i join penstock.jobs j on j.id = i.job_id
+    where i.state in ('waiting', 'storing') and j.owner = $1 and j.cancelled_at is null
+)
+select (select count(*) from (select job_id from busy union select job_id from coming) open) as jobs,
+       (select coalesce(sum(present), 0)::bigint from busy) as items

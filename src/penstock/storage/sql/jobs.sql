@@ -11,6 +11,9 @@ select id from penstock.jobs where pipeline = $1 and idempotency_key = $2
 select id, pipeline, name, owner, metadata::text as metadata, paused_at, paused_by, pause_reason, cancelled_at,
        cancelled_by, created_at from penstock.jobs where id = $1 and deleted_at is null
 
+-- name: metadata_of
+select id, metadata::text as metadata from penstock.jobs where id = any ($1::bigint[])
+
 -- name: list
 select id, pipeline, name, owner, metadata::text as metadata, paused_at, paused_by, pause_reason, cancelled_at,
        cancelled_by, created_at from penstock.jobs
@@ -62,8 +65,9 @@ select id from job
 -- name: delete
 -- Also a job that was cancelled before. From here on nobody finds it.
 with job as (
+    -- Its key is free again: the same submission later is a new job.
     update penstock.jobs set deleted_at = now(), cancelled_at = coalesce(cancelled_at, now()),
-           cancelled_by = coalesce(cancelled_by, $2)
+           cancelled_by = coalesce(cancelled_by, $2), idempotency_key = null
     where id = $1 and deleted_at is null returning id
 ), held as (
     select l.id from penstock.lanes l where l.job_id = (select id from job) and l.cancelled_at is null

@@ -154,8 +154,14 @@ select j.id as job_id, j.cancelled_at is not null as cancelled, j.paused_at is n
        coalesce(sum(c.present), 0)::bigint as present, coalesce(sum(c.total), 0)::bigint as total,
        coalesce(sum(c.done), 0)::bigint as done, coalesce(sum(c.error), 0)::bigint as error,
        coalesce(sum(c.not_found), 0)::bigint as not_found, coalesce(sum(c.skipped), 0)::bigint as skipped,
-       coalesce(sum(c.cancelled), 0)::bigint as cancelled_tasks, coalesce(sum(q.running), 0)::bigint as running
+       coalesce(sum(c.cancelled), 0)::bigint as cancelled_tasks, coalesce(sum(q.running), 0)::bigint as running,
+       -- Whether rows of its file may still come, or will not though they should.
+       coalesce(bool_or(i.state in ('waiting', 'storing') and o.task_id is null), false) as importing,
+       coalesce(bool_or(i.state = 'failed' or i.state in ('waiting', 'storing') and o.task_id is not null), false)
+           as import_failed
 from penstock.jobs j
+left join penstock.imports i on i.job_id = j.id
+left join penstock.outcomes o on o.task_id = i.task_id and o.status <> 2
 left join penstock.lanes l on l.job_id = j.id
 cross join lateral (
     select sum(case state when 0 then n else -n end) as present,

@@ -8,7 +8,7 @@
     │   ├── NotStorable            a value PostgreSQL cannot keep as JSON
     │   ├── InvalidSetting         a setting has a value it may not have
     │   └── InvalidDefinition      a task, stage or schedule is declared wrongly
-    ├── TaskNotFound, JobNotFound, NotKnown   no such object
+    ├── TaskNotFound, JobNotFound, RowNotFound, NotKnown   no such object
     ├── IllegalMove                the object is not in a state that allows it
     ├── LimitReached               an owner has as much unfinished as one may have
     ├── StaleLease                 somebody else holds the task by now
@@ -101,6 +101,11 @@ class JobNotFound(PenstockError):
     def __init__(self, job_id: int) -> None:
         self.job_id = job_id
         super().__init__(f"There is no job {job_id}. `penstock jobs list` shows what is there.")
+
+
+class RowNotFound(PenstockError):
+    def __init__(self, job_id: int, row: int) -> None:
+        super().__init__(f"Job {job_id} has no row {row:,}. `penstock items list {job_id}` shows what it has.")
 
 
 class NotKnown(PenstockError):

@@ -31,6 +31,8 @@ _MEANINGS: tuple[tuple[type[BaseException], int, str | None], ...] = (
     (errors.TaskNotFound, NOT_FOUND, "penstock tasks list"),
     (errors.JobNotFound, NOT_FOUND, "penstock jobs list"),
     (errors.NotKnown, NOT_FOUND, None),
+    (errors.RowNotFound, NOT_FOUND, None),
+    (errors.LimitReached, REFUSED, "penstock jobs list"),
     (errors.IllegalMove, REFUSED, None),
     (errors.StaleLease, REFUSED, None),
     (errors.DatabaseLoginRefused, AUTH, "penstock config show"),

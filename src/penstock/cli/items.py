@@ -84,20 +84,28 @@ def _row(item: Any, whole: bool) -> dict[str, Any]:
 async def _show(session: Session, job: int, row: int) -> None:
     from penstock.engine import items, task_views
 
+    app = await session.app()
     async with session.connection() as connection:
         item_id = await items.id_of_row(connection, job, row)
-    task = await task_views.show(await session.app(), item_id)
+        item = await items.one(connection, item_id)
+    task = await task_views.show(app, item_id)
+    metadata = await app.job_by_id(job).metadata()
+    cells = task["input"].get("cells")
+    named = dict(zip(metadata.get("columns", ()), cells, strict=False)) if isinstance(cells, list) else task["input"]
     told = {
-        "item": item_id,
-        "row": row,
+        "item": str(item_id),
+        "row": f"{row:,}",
         "status": task["state"],
-        "stage": task["stage"],
-        "attempts": task["attempts"],
-        "input": as_json(task["input"]),
+        "attempts": str(task["attempts"]),
+        "input": as_json(named),
         "result": as_json(task["result"]),
-        "error": error_line(task["error"]) if task["error"] else "–",
-        "history": len(task["history"]),
+        "error": error_line(item.error) if item is not None and item.error else "–",
+        "waits": (item.why if item is not None else None) or "–",
     }
-    session.out.show(
-        {"item_id": item_id, "row": row, **task}, lambda: fields({key: str(one) for key, one in told.items()})
-    )
+    past = [
+        f"  {when(one['at'], item.read_at)}  {one['cause']}  {error_line(one['error'])}"
+        for one in task["history"]
+        if item
+    ]
+    text = fields({key: clean(one) for key, one in told.items()}) + ("\n\nhistory\n" + "\n".join(past) if past else "")
+    session.out.show({"item_id": item_id, "row": row, **task}, text)

@@ -38,7 +38,13 @@ def register(app: typer.Typer) -> None:
 
         async with session.connection() as connection:
             found = await job_views.show(connection, job)
-        data = {"job": as_row(found.job), "lanes": found.lanes, "newest_errors": found.newest_errors}
+        data = {
+            "job": as_row(found.job),
+            "next_due_at": found.next_due_at,
+            "file": None if found.file is None else asdict(found.file),
+            "lanes": found.lanes,
+            "newest_errors": found.newest_errors,
+        }
         session.out.show(data, lambda: _described(found))
 
     @command(app)
@@ -152,6 +158,11 @@ def _described(found: "JobDetails") -> str:
         "progress": _cells(view)["progress"],
         "counts": ", ".join(f"{count:,} {name}" for name, count in asdict(counts).items() if count and name != "total"),
     }
+    if found.file is not None:
+        problem = f": {clean(str(found.file.problem.get('detail')))}" if found.file.problem is not None else ""
+        pairs["file"] = f"{found.file.state}, {found.file.rows_stored:,} rows{problem}"
+    if found.next_due_at is not None:
+        pairs["next"] = f"nothing is due before {when(found.next_due_at, view.read_at)}; `penstock tasks why` says why"
     if view.eta_seconds is not None and view.per_second:
         pairs["ETA"] = f"≈ {duration(view.eta_seconds)} at {view.per_second:,.1f}/s"
     for lane in found.lanes:

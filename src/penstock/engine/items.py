@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Literal, assert_never
 
 from penstock.engine.wording import span
-from penstock.errors import InvalidSetting, JobNotFound, NotKnown
+from penstock.errors import InvalidSetting, JobNotFound, RowNotFound
 from penstock.lifecycle import State
 from penstock.storage import items, jobs
 from penstock.storage.items import Place, Wanted
@@ -83,13 +83,21 @@ async def page_of_job(
     return await page(connection, Wanted(jobs=[job_id], states=states), after=after, limit=limit)
 
 
+async def one(connection: Any, task_id: int) -> Item | None:
+    found = await items.rows(connection, [task_id])
+    if not found:
+        return None
+    columns = await _columns(connection, {found[0]["job_id"]})
+    return _item(found[0], columns.get(found[0]["job_id"], ()))
+
+
 async def id_of_row(connection: Any, job_id: int, row: int) -> int:
     """Rows are numbered in the order of their ids, from 1."""
     if await jobs.get(connection, job_id) is None:
         raise JobNotFound(job_id)
     found = await items.of_row(connection, job_id, row)
     if found is None:
-        raise NotKnown(kind=f"row in job {job_id}", name=f"{row:,}")
+        raise RowNotFound(job_id, row)
     return found
 
 

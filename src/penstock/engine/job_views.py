@@ -1,14 +1,15 @@
 """Jobs as people see them: state, counts, rate and ETA, for one or a page of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from penstock.engine.job_counts import JobCounts, counts_of, state_of
 from penstock.errors import JobNotFound
 from penstock.lifecycle import JobState
-from penstock.storage import dead_letters, jobs, lanes, reads
+from penstock.storage import dead_letters, imports, items, jobs, lanes, reads
+from penstock.storage.imports import Import
 
 Connection = Any
 
@@ -33,6 +34,9 @@ class JobView:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDetails:
     job: JobView
+    # Nothing of it can run before; None: something can, or nothing waits.
+    next_due_at: datetime | None
+    file: Import | None
     lanes: tuple[Mapping[str, Any], ...]
     newest_errors: tuple[Mapping[str, Any], ...]
 
@@ -56,9 +60,13 @@ async def show(connection: Connection, job_id: int, errors: int = 3) -> JobDetai
         of_job = await lanes.of_job(connection, job_id)
         wanted = dead_letters.DeadLetterFilter(job_id=job_id)
         failed = await dead_letters.page(connection, wanted, after=None, limit=errors)
+        due_at = None if moved["running"] else await items.next_due(connection, job_id)
+        file = await imports.get(connection, job_id)
         now = await dead_letters.database_now(connection)
     view = _view(row, moved, now, per_second=lately / min(60.0, max((now - row["created_at"]).total_seconds(), 1.0)))
-    return JobDetails(job=view, lanes=tuple(of_job), newest_errors=failed.rows)
+    if due_at is not None:
+        view = replace(view, eta_seconds=None)  # the rate of the last minute says nothing about what is not due
+    return JobDetails(job=view, next_due_at=due_at, file=file, lanes=tuple(of_job), newest_errors=failed.rows)
 
 
 def _view(row: Mapping[str, Any], moved: Mapping[str, Any], now: datetime, per_second: float | None = None) -> JobView:

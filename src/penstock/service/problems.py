@@ -81,7 +81,7 @@ def problem_of(error: BaseException) -> Problem | None:
     match error:
         case Problem():
             return error
-        case errors.TaskNotFound() | errors.JobNotFound() | errors.NotKnown():
+        case errors.TaskNotFound() | errors.JobNotFound() | errors.RowNotFound() | errors.NotKnown():
             return Problem(404, str(error))
         case errors.IllegalMove():
             return Problem(409, str(error), state=error.state, allowedFrom=list(error.allowed_from))

@@ -103,16 +103,15 @@ async def get_job(request: Request, actor: Viewer, job_id: JobId) -> JobDetail:
 async def _detail(ground: Ground, job_id: int) -> JobDetail:
     async with ground.app.connection() as connection:
         details = await job_views.show(connection, job_id, errors=1)
-        found = await imports.get(connection, job_id)
         pulse = await items.pulse(connection, job_id)
-        next_due = None if details.job.counts.processing else await items.next_due(connection, job_id)
+    found = details.file
     failed = details.newest_errors
     paused = next((lane for lane in details.lanes if lane["paused_at"] is not None), None)
     return JobDetail(
         **fields_of(details.job, found),
         per_second=details.job.per_second,
-        eta_seconds=None if next_due is not None else details.job.eta_seconds,
-        next_due_at=next_due,
+        eta_seconds=details.job.eta_seconds,
+        next_due_at=details.next_due_at,
         last_heartbeat=pulse,
         last_error=_last_error(failed, found),
         paused_by=None if paused is None else paused["paused_by"],

@@ -765,9 +765,11 @@ CREATE INDEX files_content ON penstock.files USING btree (owner, sha256) WHERE (
 
 CREATE INDEX files_job ON penstock.files USING btree (job_id) WHERE (job_id IS NOT NULL);
 
-CREATE INDEX files_unfinished ON penstock.files USING btree (created_at) WHERE (stored_at IS NULL);
+CREATE INDEX files_unfinished ON penstock.files USING btree (created_at) WHERE (job_id IS NULL);
 
 CREATE INDEX imports_file ON penstock.imports USING btree (file_id);
+
+CREATE INDEX imports_open ON penstock.imports USING btree (job_id) WHERE (state = ANY (ARRAY['waiting'::text, 'storing'::text]));
 
 CREATE INDEX jobs_deleted ON penstock.jobs USING btree (id) WHERE (deleted_at IS NOT NULL);
 

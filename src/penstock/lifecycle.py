@@ -82,6 +82,8 @@ MOVES: tuple[Move, ...] = (
         by="person",
         instead="It has ended, so there is nothing to stop; its outcome stays.",
     ),
+    # What waits for its next try need not wait any longer: the reason may be gone.
+    Move(name="hasten", origins=(State.PENDING,), targets=(State.PENDING,), by="person"),
     Move(
         name="reprocess",
         origins=FINISHED,

@@ -171,6 +171,24 @@ async def test_failed_items_are_reprocessed_alone_or_with_their_job(service: Ser
     assert refused.status_code == 404
 
 
+async def test_what_waits_for_its_next_try_can_be_started_now(service: Service) -> None:
+    client = await service.client()
+    job = await submit(service)
+    await service.fetch("update penstock.queue set run_at = now() + interval '10 minutes', attempt = 1")
+    shown = (await client.get(f"/api/jobs/{job}")).json()
+    assert shown["nextDueAt"] is not None
+    assert shown["etaSeconds"] is None
+    kicked = (await client.post(f"/api/jobs/{job}/kickoff?durationMs=500")).json()
+    assert (kicked["processed"], kicked["more"], kicked["nextDueAt"]) == (0, True, shown["nextDueAt"])
+    one = (await client.get(f"/api/jobs/{job}/items")).json()["items"][0]["itemId"]
+    first = await client.post(f"/api/jobs/{job}/reprocess", json={"scope": "items", "itemIds": [one]})
+    assert first.json() == {"started": 1}
+    rest = await client.post(f"/api/jobs/{job}/reprocess", json={"scope": "job", "statuses": ["PENDING", "ERROR"]})
+    assert rest.json() == {"started": 3}
+    await done(service, job)
+    assert (await client.get(f"/api/jobs/{job}")).json()["processedItems"] == 4
+
+
 async def test_the_same_idempotency_key_gives_the_same_job_for_one_user(service: Service) -> None:
     async def send(who: str) -> Any:
         answer = await (await service.client(who)).post(

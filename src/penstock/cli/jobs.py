@@ -89,18 +89,21 @@ def _register_moves(app: typer.Typer) -> None:
 
     @command(app)
     async def reprocess(session: Session, job: JobId, statuses: StatusesOption = "error") -> None:
-        """Run its finished tasks in these states again."""
+        """Run its finished tasks in these states again; pending: what waits for its next try starts now."""
         count = await (await session.app()).job_by_id(job).reprocess(statuses=_states(statuses), by=actor())
         session.out.show({"job_id": job, "reprocessed": count}, f"{count:,} tasks of job {job} run again.")
         if not count:
-            session.out.say("None was in one of these states; --statuses takes others, such as cancelled or done.")
+            session.out.say(
+                "None was in one of these states; --statuses takes others: done, not_found, or pending for what waits"
+                " for its next try."
+            )
 
 
 def _states(text: str) -> list[Any]:
     from penstock.errors import InvalidSetting
-    from penstock.lifecycle import FINISHED
+    from penstock.lifecycle import FINISHED, State
 
-    known = {state.name.lower(): state for state in FINISHED}
+    known = {state.name.lower(): state for state in (*FINISHED, State.PENDING)}
     names = [name.strip().lower() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in known:

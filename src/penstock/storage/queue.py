@@ -129,6 +129,10 @@ async def cancel(connection: Connection, task_id: int, by: str) -> tuple[bool, b
     return bool(row["ended"]), bool(row["asked"])
 
 
+async def hasten(connection: Connection, job_id: int, task_ids: Sequence[int] | None, batch: int) -> int:
+    return len(await connection.fetch(_sql.hasten, job_id, task_ids, batch))
+
+
 async def sweep_cancelled(connection: Connection, batch: int) -> int:
     count: int = await connection.fetchval(_sql.sweep_cancelled, batch)
     return count

@@ -13,7 +13,7 @@ from penstock.engine.steering.stages import require_stage
 from penstock.errors import JobNotFound, UsageError
 from penstock.lifecycle import State
 from penstock.model import Priority, priority_number
-from penstock.storage import jobs, lanes, outcomes
+from penstock.storage import jobs, lanes, outcomes, queue
 
 if TYPE_CHECKING:
     from penstock.engine.app import Penstock
@@ -56,15 +56,16 @@ async def reprocess(
     from_stage: str | None = None,
     reset_attempts: bool = True,
 ) -> int:
-    """Run its finished tasks in these states again, a batch at a time; returns how many."""
+    """Run its finished tasks in these states again, a batch at a time; PENDING: what waits for its next try may start
+    now. Returns how many."""
     async with app.connection() as connection:
         state, _ = await job_counts.read(connection, job_id)
         lifecycle.require_of_job("reprocess", state, f"job {job_id}")
         await require_stage(connection, await _pipeline(connection, job_id), from_stage)
         until = await jobs.database_now(connection)
-    total = 0
+    total = await hasten(app, job_id, by=by) if State.PENDING in statuses else 0
     for status in statuses:
-        while True:
+        while status in lifecycle.FINISHED:
             async with app.connection() as connection:
                 found = await jobs.finished_tasks(connection, job_id, status, until, _BATCH)
                 started = await outcomes.reprocess(
@@ -80,6 +81,21 @@ async def reprocess(
                 break
     await app.wake_all()
     app.events.emit("tasks.reprocessed", job=job_id, count=total, by=by)
+    return total
+
+
+async def hasten(app: "Penstock", job_id: int, *, by: str, task_ids: Sequence[int] | None = None) -> int:
+    """What waits for its next try may start now; all of it, or these tasks. Returns how many."""
+    total = 0
+    while True:
+        async with app.connection() as connection:
+            hastened = await queue.hasten(connection, job_id, task_ids, _BATCH)
+        total += hastened
+        if hastened < _BATCH:
+            break
+    if total:
+        await app.wake_all()
+        app.events.emit("jobs.steered", job=job_id, move="hasten", by=by, count=total)
     return total
 
 

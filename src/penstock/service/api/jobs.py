@@ -10,7 +10,7 @@ from pydantic import Field
 from penstock.engine import job_views
 from penstock.engine.steering import jobs as steering
 from penstock.engine.steering import tasks as task_steering
-from penstock.lifecycle import FINISHED, State
+from penstock.lifecycle import State
 from penstock.service.actor import Actor, Operator, Viewer
 from penstock.service.ground import Ground, ground_of
 from penstock.service.job_wire import Counts, JobBody, JobDetail, QueueState, counts_of, fields_of
@@ -23,7 +23,7 @@ from penstock.storage.imports import Import
 
 router = APIRouter(prefix="/api/jobs", tags=["jobs"], responses=documented(409, 429))
 _MOST_ITEMS = 10_000
-FinishedName = Literal["DONE", "ERROR", "NOT_FOUND", "SKIPPED", "CANCELLED"]
+AgainName = Literal["PENDING", "DONE", "ERROR", "NOT_FOUND", "SKIPPED", "CANCELLED"]
 
 
 class JobPage(Wire):
@@ -36,13 +36,14 @@ class PauseBody(Wire):
 
 
 class ReprocessBody(Wire):
-    """`scope: items` takes `itemIds`; `scope: job` takes everything in `statuses` (ERROR, unless said otherwise)."""
+    """`scope: items` takes `itemIds`; `scope: job` takes everything in `statuses` (ERROR, unless said otherwise). What
+    is PENDING and waits for its next try starts now."""
 
     scope: Literal["job", "items"]
     item_ids: (
         Annotated[list[Annotated[int, Field(ge=1, le=MOST_ID), COUNTED]], Field(max_length=_MOST_ITEMS)] | None
     ) = None
-    statuses: Annotated[list[FinishedName], Field(min_length=1, max_length=5)] | None = None
+    statuses: Annotated[list[AgainName], Field(min_length=1, max_length=6)] | None = None
     reset_attempts: Flag = True
 
 
@@ -191,15 +192,15 @@ async def _reprocess_items(ground: Ground, actor: Actor, job_id: int, body: Repr
         known = await items.of_job(connection, job_id, wanted)
         if strange := [one for one in wanted if one not in known]:
             raise not_found(f"item {strange[0]} in job {job_id}")
-        if body.statuses is not None:
-            rows = await items.rows(connection, wanted)
-            wanted = [
-                row["item_id"] for row in rows if row["status"].name in body.statuses and row["status"] in FINISHED
-            ]
-    if not wanted:
-        return 0
-    started = await task_steering.reprocess(ground.app, wanted, by=actor.name, reset_attempts=body.reset_attempts)
-    return len(started)
+        rows = await items.rows(connection, wanted)
+    if body.statuses is not None:
+        rows = [row for row in rows if row["status"].name in body.statuses]
+    waiting = [row["item_id"] for row in rows if row["status"] is State.PENDING]
+    hastened = await steering.hasten(ground.app, job_id, by=actor.name, task_ids=waiting) if waiting else 0
+    if not (ended := [row["item_id"] for row in rows if row["status"] is not State.PENDING]):
+        return hastened
+    started = await task_steering.reprocess(ground.app, ended, by=actor.name, reset_attempts=body.reset_attempts)
+    return hastened + len(started)
 
 
 @router.post("/{jobId}/kickoff", operation_id="kickoffJob")

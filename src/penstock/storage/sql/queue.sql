@@ -222,6 +222,22 @@ with held as (
 )
 select (select count(*) from ended) as ended, (select count(*) from asked) as asked
 
+-- name: hasten
+-- What waits for a time to come starts now, a batch at a time; rows that somebody has in hand are left to them.
+with chosen as (
+    select q.task_id from penstock.lanes l
+    join penstock.stages s on s.pipeline = l.pipeline
+    cross join lateral (
+        select task_id from penstock.queue
+        where stage = s.id and lane = l.id and worker is null and run_at > now()
+          and ($2::bigint[] is null or task_id = any ($2))
+        order by run_at, task_id limit $3 for update skip locked) q
+    where l.job_id = $1 and l.cancelled_at is null
+    limit $3
+)
+update penstock.queue set run_at = now(), updated_at = now()
+where task_id = any (array(select task_id from chosen)) returning task_id
+
 -- name: sweep_cancelled
 -- Ends what still waits in cancelled lanes, a batch at a time. The cancel itself touched only the lane.
 with doomed as (

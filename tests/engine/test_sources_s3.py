@@ -118,6 +118,17 @@ async def test_an_object_is_kept_deleted_or_moved(
     assert (await world.scan()).submitted == 0
 
 
+async def test_a_file_that_was_moved_is_not_lost_to_the_next_one_of_its_name(
+    app: Penstock, bucket: Any, place: Any
+) -> None:
+    world = await make_bucket_world(app, place=place, after="move", target="done")
+    for body in (b"name\nday one\n", b"name\nday two\n"):
+        put(bucket, "in/products.csv", body)
+        await world.scan()
+    kept = {one.key: one.get()["Body"].read() for one in bucket.objects.all()}
+    assert kept == {"in/done/products.csv": b"name\nday one\n", "in/done/products (2).csv": b"name\nday two\n"}
+
+
 async def test_a_login_comes_from_the_environment_and_is_never_stored(
     app: Penstock, bucket: Any, place: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,9 +106,12 @@ async def test_an_import_waits_while_its_owner_has_too_much_open(service: Servic
             400,
             "cells",
         ),
+        (b'{"pipeline":"look_up","items":[{"n":123456789012345678901234567890}]}', 422, "cannot be kept exactly"),
+        (b'{"pipeline":"look_up","items":[{"n":1.00000000000000000001}]}', 422, "cannot be kept exactly"),
+        (b'{"pipeline":"look_up","items":[{"n":1e999}]}', 400, ""),
     ],
 )
-async def test_a_small_body_that_stands_for_very_much_is_refused(
+async def test_a_body_that_stands_for_very_much_or_cannot_be_kept_is_refused(
     service: Service, body: bytes, status: int, says: str
 ) -> None:
     client = await service.client()

@@ -92,7 +92,11 @@ async def jobs_at_work(
 async def jobs_of(
     connection: Connection, *, owner: str | None, kind: str | None, pipeline: str | None, limit: int
 ) -> list[int]:
-    return [row["id"] for row in await connection.fetch(_sql.jobs_of, owner, kind, pipeline, limit)]
+    if owner is None:
+        rows = await connection.fetch(_sql.jobs_of_all, kind, pipeline, limit)
+    else:
+        rows = await connection.fetch(_sql.jobs_of, owner, kind, pipeline, limit)
+    return [row["id"] for row in rows]
 
 
 async def of_job(connection: Connection, job_id: int, task_ids: Sequence[int]) -> set[int]:

@@ -785,6 +785,8 @@ CREATE INDEX lanes_job ON penstock.lanes USING btree (job_id) WHERE (job_id IS N
 
 CREATE UNIQUE INDEX lanes_key ON penstock.lanes USING btree (pipeline, key, priority) WHERE (cancelled_at IS NULL);
 
+CREATE INDEX lanes_owner ON penstock.lanes USING btree (owner, id) WHERE (active AND (owner IS NOT NULL));
+
 CREATE INDEX lanes_paused ON penstock.lanes USING btree (id) WHERE ((paused_at IS NOT NULL) AND active);
 
 CREATE INDEX lanes_rested ON penstock.lanes USING btree (rested_at) WHERE ((NOT active) AND (job_id IS NULL));
@@ -812,6 +814,8 @@ CREATE INDEX sessions_age ON penstock.sessions USING btree (expires_at);
 CREATE INDEX sessions_user ON penstock.sessions USING btree (user_id);
 
 CREATE UNIQUE INDEX sightings_content ON penstock.sightings USING btree (source_id, sha256) WHERE (state = ANY (ARRAY['submitting'::text, 'submitted'::text]));
+
+CREATE INDEX sightings_newest ON penstock.sightings USING btree (source_id, id);
 
 CREATE INDEX sightings_open ON penstock.sightings USING btree (source_id, scan, id) WHERE (state = ANY (ARRAY['seen'::text, 'submitting'::text]));
 

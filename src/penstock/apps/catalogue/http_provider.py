@@ -94,6 +94,9 @@ class HttpProvider:
             self._circuit = self._circuit.succeeded()  # it answers; it is only busy
             self._pacing.throttled(monotonic() - since)
             raise
+        except httpx2.InvalidURL as error:
+            self._circuit = self._circuit.succeeded()  # nobody was asked, so nobody failed
+            raise PermanentError(f"The address made from this row cannot be asked: {error}") from None
         except (TransientError, TimeoutError, httpx2.HTTPError, HostRefused) as error:
             self._circuit = self._circuit.failed(monotonic())
             self._pacing.failed(monotonic() - since)

@@ -22,6 +22,12 @@ FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Not to wait for a writer where somebody put a pipe in the file's place.
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # Public by its number, and yet the door to the secrets of a virtual machine.
+# Which of these count as public differs between versions of Python: protocol assignments (a cloud's metadata among
+# them), relays, site-local and documentation addresses.
+_NOT_PUBLIC = tuple(
+    ipaddress.ip_network(text)
+    for text in ("192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "fec0::/10", "3fff::/20", "5f00::/16")
+)
 _METADATA = frozenset({ipaddress.ip_address("168.63.129.16")})
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -153,6 +159,8 @@ def is_public(address: Address) -> bool:
         for carried in _carried(address):
             if not is_public(carried):
                 return False
+    if any(address in network for network in _NOT_PUBLIC if network.version == address.version):
+        return False
     return address.is_global and not address.is_multicast and not address.is_reserved and address not in _METADATA
 
 

@@ -28,6 +28,7 @@ from penstock.storage.sources import NewSource
 if TYPE_CHECKING:
     from obstore import ObjectMeta
 
+_MOST_COPIES = 1000
 _REGION = "us-east-1"
 _RETRY: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
 
@@ -80,11 +81,29 @@ class Bucket:
         try:
             if not await self._is(path, version):
                 return False
-            copy = f"{self._prefix}{target.strip('/')}/{path}"
-            await obstore.copy_async(self._store, self._prefix + path, copy)
+            await self._copy(path, f"{self._prefix}{target.strip('/')}/{path}")
         except (BaseError, OSError) as error:
             raise SourceUnreachable(f"{path!r} in {self._where} cannot be moved", _said(error)) from None
         return await self.delete(path, version)
+
+    async def _copy(self, path: str, copy: str) -> None:
+        """Never over a file that was moved there before: the next one of that name gets a number."""
+        stem, dot, suffix = copy.rpartition(".")
+        if not dot or "/" in suffix:
+            stem, suffix = copy, ""
+        for number in range(1, _MOST_COPIES + 1):
+            name = copy if number == 1 else f"{stem} ({number}){dot if suffix else ''}{suffix}"
+            if not await self._exists(name):
+                await obstore.copy_async(self._store, self._prefix + path, name)
+                return
+        raise OSError(f"there are {_MOST_COPIES} files of that name already")
+
+    async def _exists(self, key: str) -> bool:
+        try:
+            await obstore.head_async(self._store, key)
+        except FileNotFoundError:
+            return False
+        return True
 
     async def _is(self, path: str, version: str) -> bool:
         try:

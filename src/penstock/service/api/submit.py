@@ -1,6 +1,9 @@
 """`POST /api/jobs`: files, images, rows or a reference in; an answer as soon as they are safe."""
 
+import json
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -34,6 +37,9 @@ _JSON_BYTES = 16 * 1024 * 1024
 # Objects and lists in a body: each takes a hundred bytes of memory or more, and two on the wire.
 _MOST_PARTS = 500_000
 _READ_BYTES = 1024 * 1024
+_LONG_NUMBER = re.compile(rb"\d{15,}|\d\.\d{12,}|[eE][+-]?\d{3,}")
+_LONGEST_INTEGER = 20
+_LONGEST_FLOAT = 400
 _FIELDS = ("pipeline", "name", "encoding", "delimiter", "header", "sheet", "safe", "options")
 
 
@@ -159,6 +165,9 @@ async def _json(ground: Ground, actor: Actor, request: Request, key: str | None)
         parsed = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise Problem(400, f"The body is not JSON: {error}.") from None
+    if _LONG_NUMBER.search(data):
+        # A number that would be stored as another one is refused; only bodies with many digits in a row are looked at.
+        json.loads(data, parse_int=_exact_integer, parse_float=_exact_float)
     if not isinstance(parsed, dict):
         raise Problem(422, "body: it has to be an object with `items` or `fileRef`.")
     body = _validated(JsonBody, parsed)
@@ -169,6 +178,24 @@ async def _json(ground: Ground, actor: Actor, request: Request, key: str | None)
         submission = _submission(ground, actor, body, key, file_name=path.name)
         return await submit_file(ground.app, submission, file_chunks(path))
     return await submit_items(ground.app, _submission(ground, actor, body, key), body.items or [])
+
+
+def _exact_integer(text: str) -> int:
+    # Longer ones become floats when they are stored.
+    if len(text) > _LONGEST_INTEGER or abs(int(text)) >= 2**63:
+        raise _altered(text)
+    return int(text)
+
+
+def _exact_float(text: str) -> float:
+    value = float(text)
+    if len(text) > _LONGEST_FLOAT or Decimal(repr(value)) != Decimal(text):
+        raise _altered(text)
+    return value
+
+
+def _altered(text: str) -> Problem:
+    return Problem(422, f"body: the number {text[:60]} cannot be kept exactly. Send it as text, in quotes.")
 
 
 def _bounded(request: Request, limit_bytes: int) -> None:

@@ -65,6 +65,7 @@ create table penstock.lanes (
 -- A cancelled lane gives its key free: what is enqueued later starts in a new lane.
 create unique index lanes_key on penstock.lanes (pipeline, key, priority) where cancelled_at is null;
 create index lanes_active on penstock.lanes (pipeline, priority, id) where active;
+create index lanes_owner on penstock.lanes (owner, id) where active and owner is not null;
 create index lanes_job on penstock.lanes (job_id) where job_id is not null;
 create index lanes_rested on penstock.lanes (rested_at) where not active and job_id is null;
 create index lanes_paused on penstock.lanes (id) where paused_at is not null and active;

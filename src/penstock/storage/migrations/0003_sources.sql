@@ -52,5 +52,6 @@ create index sightings_open on penstock.sightings (source_id, scan, id) where st
 -- Each content once, whoever scans and whatever it is called.
 create unique index sightings_content on penstock.sightings (source_id, sha256)
     where state in ('submitting', 'submitted');
+create index sightings_newest on penstock.sightings (source_id, id);
 create index sightings_uncleared on penstock.sightings (source_id, id)
     where cleared_at is null and state in ('submitted', 'duplicate');

@@ -102,18 +102,29 @@ order by wanted.place
 
 -- name: jobs_at_work
 -- Jobs of an owner (null: of anybody) that may hold unfinished items, newest first.
-select distinct j.id from penstock.lanes l
-join penstock.jobs j on j.id = l.job_id and j.deleted_at is null
-where (l.active or l.id in (select lane from penstock.wakes)) and ($1::text is null or j.owner = $1)
+select j.id from (
+    select job_id from penstock.lanes where active and job_id is not null and ($1::text is null or owner = $1)
+    union
+    select l.job_id from penstock.wakes w join penstock.lanes l on l.id = w.lane where l.job_id is not null) open
+join penstock.jobs j on j.id = open.job_id and j.deleted_at is null
+where ($1::text is null or j.owner = $1)
   and ($2::text is null or j.metadata ->> 'type' = $2) and ($3::text is null or j.pipeline = $3)
 order by j.id desc limit $4
 
 -- name: jobs_of
--- The newest jobs of an owner, whatever became of them.
-select id from penstock.jobs
-where deleted_at is null and ($1::text is null or owner = $1)
-  and ($2::text is null or metadata ->> 'type' = $2) and ($3::text is null or pipeline = $3)
+-- The newest jobs of an owner, whatever became of them. A filter looks at a bounded number, so that none is slow.
+select id from (
+    select id, metadata, pipeline from penstock.jobs
+    where deleted_at is null and owner = $1 order by id desc limit 10000) newest
+where ($2::text is null or metadata ->> 'type' = $2) and ($3::text is null or pipeline = $3)
 order by id desc limit $4
+
+-- name: jobs_of_all
+-- The same of everybody.
+select id from (
+    select id, metadata, pipeline from penstock.jobs where deleted_at is null order by id desc limit 10000) newest
+where ($1::text is null or metadata ->> 'type' = $1) and ($2::text is null or pipeline = $2)
+order by id desc limit $3
 
 -- name: of_job
 -- Which of these tasks belong to the job.
@@ -157,12 +168,15 @@ select pg_advisory_xact_lock(hashtextextended('penstock.owner ' || $1, 0))
 -- name: load_of_owner
 -- What an owner has unfinished: jobs, those whose rows are still to come among them, and items from the counters.
 with busy as (
-    select l.job_id, c.present from penstock.lanes l
+    select l.job_id, c.present from (
+        select id, job_id from penstock.lanes where active and owner = $1
+        union
+        select l.id, l.job_id from penstock.wakes w join penstock.lanes l on l.id = w.lane where l.owner = $1) l
+    join penstock.jobs j on j.id = l.job_id and j.cancelled_at is null
     cross join lateral (
         select coalesce(sum(case state when 0 then n else -n end), 0) as present
         from penstock.counts where lane = l.id) c
-    where l.owner = $1 and l.job_id is not null and l.cancelled_at is null
-      and (l.active or l.id in (select lane from penstock.wakes)) and c.present > 0
+    where c.present > 0
 ), coming as (
     select i.job_id from penstock.imports i join penstock.jobs j on j.id = i.job_id
     where i.state in ('waiting', 'storing') and j.owner = $1 and j.cancelled_at is null

@@ -5,7 +5,8 @@ insert into penstock.sightings as known (source_id, key, path, version, size_byt
 select $1, seen.key, seen.path, seen.version, seen.size_bytes, $2
 from unnest($3::bytea[], $4::text[], $5::text[], $6::bigint[]) as seen (key, path, version, size_bytes)
 on conflict (source_id, key) do update
-set scan = excluded.scan,
+-- The higher number stays: a slower, older scan must not make the files of a newer one look unseen.
+set scan = greatest(known.scan, excluded.scan),
     state = case when known.state = 'gone' then 'seen' else known.state end,
     first_seen_at = case when known.state = 'gone' then now() else known.first_seen_at end,
     settled_at = null

@@ -83,7 +83,7 @@ async def test_waiting_for_a_job_tells_how_it_ended(penstock: CommandLine, open_
     assert "PermanentError: it is broken" in (await penstock("jobs", "show", bad)).stdout
     again = await penstock.json("jobs", "reprocess", bad, "--statuses", "error,done")
     assert again["reprocessed"] == 2
-    await penstock("jobs", "reprocess", bad, "--statuses", "pending", code=2)
+    await penstock("jobs", "reprocess", bad, "--statuses", "processing", code=2)
 
 
 async def test_a_stage_can_be_paused_and_limited(penstock: CommandLine, shop: Penstock) -> None:

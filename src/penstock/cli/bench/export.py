@@ -42,7 +42,7 @@ class Sizes:
 
 
 FULL = Sizes()
-QUICK = Sizes(rows=100_000, seconds=45)
+QUICK = Sizes(rows=300_000, seconds=45)
 
 
 class Memory:

@@ -62,7 +62,10 @@ async def cancel(connection: Connection, job_id: int, by: str) -> bool:
 
 
 async def delete(connection: Connection, job_id: int, by: str) -> bool:
-    return await connection.fetchval(_sql.delete, job_id, by) is not None
+    """Cancelled first, unless it was: nothing of it may go on unseen."""
+    async with connection.transaction():
+        await cancel(connection, job_id, by)
+        return await connection.fetchval(_sql.delete, job_id) is not None
 
 
 async def deleted(connection: Connection, limit: int) -> list[int]:

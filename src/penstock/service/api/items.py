@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query, Request
 
 from penstock.engine import items as engine_items
 from penstock.engine.items import Sort
-from penstock.lifecycle import State
 from penstock.service.actor import Actor, Viewer
 from penstock.service.ground import Ground, ground_of
 from penstock.service.item_wire import ItemPageBody, body_of
@@ -56,7 +55,7 @@ async def list_items(
     """A job's items. Pages go on where the one before ended, whatever changed meanwhile."""
     ground = ground_of(request)
     await look_at_job(ground, actor, job_id)
-    states = _states(statuses, default=tuple(State))
+    states = engine_items.states(statuses)
     if sort == "row" and (statuses or since or until):
         raise Problem(400, "`sort=row` goes through all items of the file: leave `statuses`, `since` and `until` out.")
     wanted = engine_items.within(Wanted(jobs=[job_id], states=states), since, until)
@@ -83,7 +82,7 @@ async def list_pending(
     if not ground.settings.pending_page:
         raise Problem(404, "The list over all jobs is switched off here (PENSTOCK_PENDING_PAGE).")
     owner = whose(actor, user_id)
-    states = _states(statuses, default=(State.PENDING, State.PROCESSING))
+    states = engine_items.states(statuses or "PENDING,PROCESSING")
     if user_id == "all":
         await ground.note_look(actor.entry("items.look_at_all", kind="item"))
     if job_id is not None:
@@ -132,11 +131,3 @@ def _place(values: list[object]) -> Place:
     assert isinstance(at, datetime)
     assert isinstance(task_id, int)
     return Place(at, task_id)
-
-
-def _states(statuses: str | None, *, default: tuple[State, ...]) -> list[State]:
-    names = [name for name in (statuses or "").split(",") if name]
-    for name in names:
-        if name not in State.__members__:
-            raise Problem(400, f"No status is called {name}. Known: {', '.join(State.__members__)}.")
-    return [State[name] for name in dict.fromkeys(names)] or list(default)

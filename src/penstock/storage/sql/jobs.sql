@@ -63,20 +63,8 @@ with job as (
 select id from job
 
 -- name: delete
--- Also a job that was cancelled before. From here on nobody finds it.
-with job as (
-    -- Its key is free again: the same submission later is a new job.
-    update penstock.jobs set deleted_at = now(), cancelled_at = coalesce(cancelled_at, now()),
-           cancelled_by = coalesce(cancelled_by, $2), idempotency_key = null
-    where id = $1 and deleted_at is null returning id
-), held as (
-    select l.id from penstock.lanes l where l.job_id = (select id from job) and l.cancelled_at is null
-    order by l.id for no key update
-), lanes as (
-    update penstock.lanes l set cancelled_at = now(), cancelled_by = $2, active = true
-    from held where l.id = held.id
-)
-select id from job
+-- From here on nobody finds it, and its key is free again: the same submission later is a new job.
+update penstock.jobs set deleted_at = now(), idempotency_key = null where id = $1 and deleted_at is null returning id
 
 -- name: deleted
 select id from penstock.jobs where deleted_at is not null order by id limit $1

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from penstock.config import Settings
 from penstock.engine.claim import Claimer
-from penstock.engine.control.claim_size import claim_size
+from penstock.engine.control.claim_size import claim_size, ewma
 from penstock.engine.control.decision import Decision
 from penstock.engine.control.polling import pause_seconds
 from penstock.engine.events import Events
@@ -227,9 +227,7 @@ class Pace:
         self.wait_seconds = 0.0
 
     def add(self, took_seconds: float) -> None:
-        took_ms = took_seconds * 1000
-        before = self.ewma_ms
-        self.ewma_ms = took_ms if before is None else before + 0.05 * (took_ms - before)
+        self.ewma_ms = ewma(self.ewma_ms, took_seconds * 1000)
         self.runs += 1
         self.run_seconds += took_seconds
 

@@ -1,5 +1,7 @@
 """Handlers that take all the memory or all the file descriptors their process may have."""
 
+import asyncio
+import errno
 import os
 import resource
 import time
@@ -51,6 +53,29 @@ def hoards_memory(ctx: Context, seconds: float) -> None:
                 except MemoryError:
                     continue
             time.sleep(0.001)
+
+
+@app.task(retry=_AT_ONCE, max_attempts=10, pool=1)
+async def starves_a_callback(ctx: Context, error: str) -> None:
+    """What a transport says when there is no memory for what it read: nobody awaits it, and it reads no more."""
+    pen.note(ctx, "start")
+    asyncio.get_running_loop().call_soon(_raise, MemoryError() if error == "memory" else OSError(errno.ENOMEM, "none"))
+    await asyncio.sleep(60)
+
+
+def _raise(error: BaseException) -> None:
+    raise error
+
+
+@app.task(retry=_AT_ONCE, max_attempts=50, pool=1)
+async def breaks_the_runner(ctx: Context) -> None:
+    """A fault in one of the runner's own loops, brought about from a handler."""
+    pen.note(ctx, "start")
+    loop = next(one for one in asyncio.all_tasks() if one.get_name() == "penstock-deadlines")
+    coroutine = loop.get_coro()
+    assert coroutine is not None
+    coroutine.cr_frame.f_locals["self"]._pools = None
+    await asyncio.sleep(60)
 
 
 @app.task(retry=_AT_ONCE, max_attempts=2, pool=1)

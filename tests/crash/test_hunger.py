@@ -16,7 +16,15 @@ from penstock.testing.ledger import Ledger
 from penstock.testing.processes import WorkerTree
 from tests.crash import hungry_app
 from tests.crash.conftest import QUICK_LEASE, ROOT, eventually, started
-from tests.crash.hungry_app import asks_for_too_much, asks_for_too_much_alone, hoards_files, hoards_memory, quick
+from tests.crash.hungry_app import (
+    asks_for_too_much,
+    asks_for_too_much_alone,
+    breaks_the_runner,
+    hoards_files,
+    hoards_memory,
+    quick,
+    starves_a_callback,
+)
 
 _CUT = (
     "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()"
@@ -84,6 +92,30 @@ async def test_a_runner_without_memory_is_replaced_and_what_ran_in_it_has_crashe
     audit = await ledger.audit(connection, [one.id for one in (task, *neighbours)])
     assert audit.exact, audit
     assert worker.alive
+
+
+@pytest.mark.parametrize("error", ["memory", "system"])
+async def test_a_runner_that_finds_no_memory_in_a_callback_ends_at_once_instead_of_waiting_for_an_answer(
+    error: str, worker: WorkerTree
+) -> None:
+    """Such an error reaches no loop of the runner: its connection would stand still until the command's timeout."""
+    task = await starves_a_callback.enqueue(error)
+    state, _, last = await task.wait(20)
+    assert state is State.ERROR
+    assert last is not None
+    assert last["message"] == "the process died: out of memory"
+    assert worker.events("worker.died") == 3
+
+
+async def test_a_task_that_breaks_its_runner_every_time_is_given_back_a_limited_number_of_times(
+    worker: WorkerTree,
+) -> None:
+    task = await breaks_the_runner.enqueue()
+    state, _, _ = await task.wait(60)
+    assert state is State.ERROR
+    causes = [(row["cause"], row["burned"]) for row in (await task.details())["history"]]
+    assert set(causes) == {("rescue", False)}, causes
+    assert worker.events("worker.died") == load().rescue_limit
 
 
 async def test_file_descriptors_used_up_in_a_runner_cost_the_task_that_took_them(

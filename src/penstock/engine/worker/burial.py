@@ -48,10 +48,13 @@ def _release(
     stopping: bool,
 ) -> Release:
     """What ran burns an attempt, unless it only had the bad luck to run beside a task that was killed, or in a runner
-    that ended for a reason of its own: it was stopped, or its lease ran out."""
+    that ended for a reason of its own: it was stopped, or its lease ran out. After a fault of the runner itself nobody
+    knows; that counts as a rescue, or a task that brings it about would do so for ever."""
     guilty = ran and not stopping and (not overdue or (held.task_id, held.lease) in overdue)
-    guilty = guilty and not runner.lapsed and (runner.killed_for is None or bool(overdue))
-    cause = None if not ran else ("timeout" if overdue else "crash") if guilty else "hand back"
+    guilty = guilty and not (runner.lapsed or runner.failed) and (runner.killed_for is None or bool(overdue))
+    rescued = ran and runner.failed and not guilty
+    gone = "rescue" if rescued else "hand back"
+    cause = None if not ran else ("timeout" if overdue else "crash") if guilty else gone
     error = encode(
         {
             "class": "timeout" if overdue else "crash",
@@ -68,5 +71,6 @@ def _release(
         cause=cause,
         burned=guilty,
         crashed=guilty,
+        rescued=rescued,
         error=error if cause else None,
     )

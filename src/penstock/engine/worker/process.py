@@ -5,6 +5,7 @@ Forked by the nursery of its supervisor, which hands it its orders.
 
 import asyncio
 import ctypes
+import errno
 import gc
 import os
 import signal
@@ -40,6 +41,7 @@ _GC_ALLOCATIONS = 20_000
 _STATUS_SECONDS = 1.0
 SETUP_EXIT = 78  # it could not even start: a wrong reference, a missing schema
 MEMORY_EXIT = 71  # no memory left for its own work: what runs in it took that, and has crashed it
+BUG_EXIT = 70  # one of its own loops failed
 LAPSED_EXIT = 75  # its lease ran out, or the database is away: worth another start
 
 
@@ -101,6 +103,7 @@ def _imported(reference: str) -> object:
 
 
 async def _serve(orders: Orders, slots: Slots) -> None:
+    asyncio.get_running_loop().set_exception_handler(_in_callback)
     settings: Settings = load(**orders.settings, database_url=orders.url)
     channel = await Channel.over(socket.socket(fileno=orders.channel))
     counter, subscribers = observers(settings)
@@ -156,14 +159,13 @@ async def _serve(orders: Orders, slots: Slots) -> None:
     failing = asyncio.create_task(runner.failed())
     telling = asyncio.create_task(changes.run())
     await asyncio.wait({reporting, obeying, failing, telling}, return_when=asyncio.FIRST_COMPLETED)
-    for side in (reporting, failing, telling):
+    for side in (reporting, obeying, failing, telling):
         if side.done() and (error := side.exception()) is not None:
-            if isinstance(error, MemoryError):
-                os._exit(MEMORY_EXIT)
+            _end_if_starved(error)
             # A bug in the runner itself. Unwinding would wait for handlers; the supervisor gives back what is held.
             traceback.print_exception(error)
             sys.stderr.flush()
-            _lapse(slots)
+            os._exit(BUG_EXIT)
     await runner.stop(obeying.result())
     reporting.cancel()
     failing.cancel()
@@ -184,12 +186,25 @@ def _leave_signals_to_the_supervisor() -> None:
     os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
 
 
+def _end_if_starved(error: BaseException | None) -> None:
+    """No memory for our own work: what runs here took it. Going on would leave connections that never answer."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        os._exit(MEMORY_EXIT)
+
+
+def _in_callback(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """An error that nobody awaits. One of a transport stays without a reader for ever: the end of memory shows here."""
+    _end_if_starved(context.get("exception"))
+    loop.default_exception_handler(context)
+
+
 def _lapse(slots: Slots) -> NoReturn:
     slots.lapse()
     os._exit(LAPSED_EXIT)
 
 
 def _exit_after(error: BaseException, slots: Slots) -> NoReturn:
+    _end_if_starved(error)
     known = isinstance(error, PenstockError) or passing(error)
     sys.stderr.write(f"penstock runner: {error}\n" if known else "".join(traceback.format_exception(error)))
     sys.stdout.flush()

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.engine.worker.channel import Channel
 from penstock.engine.worker.nursery import Child, Nursery
-from penstock.engine.worker.process import LAPSED_EXIT, MEMORY_EXIT, Orders
+from penstock.engine.worker.process import BUG_EXIT, LAPSED_EXIT, MEMORY_EXIT, Orders
 from penstock.engine.worker.slots import Running, Slots
 
 SLOTS = 4096
@@ -82,6 +82,11 @@ class RunnerProcess:
         """It ended by itself, because its lease ran out or the database was away, or with the nursery: not the fault
         of a task."""
         return self._process.orphaned or (self.exit_code == LAPSED_EXIT and self.slots.lapsed())
+
+    @property
+    def failed(self) -> bool:
+        """One of its own loops did: not known whether a task was the reason."""
+        return self.exit_code == BUG_EXIT
 
     def kill(self, why: str) -> None:
         """No goodbye: for runners whose lease ends or whose handler holds on."""

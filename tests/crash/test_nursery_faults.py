@@ -4,7 +4,8 @@ import errno
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import asyncpg
@@ -16,9 +17,12 @@ from penstock import State
 from penstock.config import load
 from penstock.engine.events import Event, Events
 from penstock.engine.worker import nursery
+from penstock.engine.worker.heartbeat import Answer, Heart
 from penstock.engine.worker.runner_process import Blueprint
+from penstock.engine.worker.slots import Slots
 from penstock.engine.worker.supervisor import Supervisor
 from penstock.failpoints import Failpoints
+from penstock.storage.workers import Heartbeat
 from penstock.testing.processes import WorkerTree
 from tests.crash.conftest import QUICK_LEASE, ROOT, eventually
 
@@ -276,3 +280,41 @@ async def test_a_runner_that_cannot_be_started_is_told_and_tried_again(
     ]
     assert await supervisor.watch_once() == 0, "not at once again"
     assert len(told) == 1
+
+
+async def test_a_runner_that_is_buried_while_a_heartbeat_is_under_way_does_not_end_the_supervisor(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer counts for a runner whose slots are closed by then."""
+    supervisor = Supervisor(
+        settings=load(database_url=database_url),
+        blueprint=Blueprint(app="nowhere:app", url=database_url, only=(), settings={}),
+        events=Events([]),
+        failpoints=Failpoints(),
+        duties=[],
+    )
+    dead, living = _Runner(worker=1), _Runner(worker=2)
+    supervisor.runners = [dead, living]  # type: ignore[list-item]
+
+    async def answered_after_a_burial(_: Heart, beats: Sequence[Heartbeat]) -> Answer:
+        assert [beat.worker for beat in beats] == [1, 2]
+        dead.exit_code = -9
+        dead.slots.close(remove=True)
+        return Answer(alive=frozenset({1, 2}), stop=(), wait=())
+
+    monkeypatch.setattr(Heart, "run_once", answered_after_a_burial)
+    living.slots.renewed(time.monotonic() - 1)
+    before = living.slots.safe()
+    await supervisor.beat_once()
+    assert (before, living.slots.safe()) == (False, True), "the other one has its lease"
+    living.slots.close(remove=True)
+
+
+class _Runner:
+    """As much of a runner as a heartbeat sees."""
+
+    def __init__(self, *, worker: int) -> None:
+        self.worker = worker
+        self.exit_code: int | None = None
+        self.slots = Slots.create(4)
+        self.status: dict[str, object] = {}

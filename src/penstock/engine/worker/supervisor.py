@@ -158,6 +158,8 @@ class Supervisor:
         if living:
             answer = await self._heart.run_once([self._told(runner) for runner in living])
             for runner in living:
+                if runner.exit_code is not None:
+                    continue  # it died while we waited for the answer, and may be buried by now
                 if runner.worker not in answer.alive:
                     self._events.emit("worker.fenced", worker=runner.worker)
                     runner.kill("it was declared dead")

@@ -9,11 +9,12 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from penstock.app_settings import CatalogueSettings, WebsiteAnalysisSettings, listed
 from penstock.errors import InvalidSetting, UsageError
 
 PREFIX = "PENSTOCK_"
@@ -32,8 +33,8 @@ _SCHEMES = ("postgresql", "postgres")
 _URL_EXAMPLE = "write it as postgresql://user:password@host:5432/database"
 
 
-class Settings(BaseSettings):
-    """Frozen, checked at construction, one field per setting."""
+class _EngineSettings(BaseSettings):
+    """What every deployment has, whatever applications it runs."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -160,46 +161,6 @@ class Settings(BaseSettings):
         10_000_000, ge=1, le=1_000_000_000, description="Unfinished items that one owner may have at once."
     )
 
-    # ---- catalogue enrichment
-    catalogue_match_threshold: float = Field(
-        0.45, gt=0, le=1, description="How alike titles have to be for the local products, 1 being the same."
-    )
-    catalogue_again_seconds: float = Field(
-        600.0, ge=0, le=30 * 86_400, description="A row that was not found is looked up in another way after so long."
-    )
-    catalogue_http_url: str | None = Field(
-        None,
-        description="HTTP provider: the address to ask, with {gtin}, {sku}, {brand}, {title} or {text} in it.",
-    )
-    catalogue_http_headers: str = Field(
-        "", description="HTTP provider: headers as Name: value, separated by |; $NAME stands for that variable."
-    )
-    catalogue_http_paths: str = Field(
-        "title=title, brand=brand, price=price, currency=currency, retailer=retailer, url=url",
-        description="HTTP provider: where the JSON answer holds each field, such as price=offers[0].price.",
-    )
-    catalogue_http_per_second: float = Field(
-        5.0, gt=0, le=10_000, description="HTTP provider: questions per second of the whole fleet."
-    )
-    catalogue_http_concurrency: int = Field(
-        4, ge=1, le=1000, description="HTTP provider: most questions at once per runner; fewer while it is in trouble."
-    )
-    catalogue_http_timeout_seconds: float = Field(
-        10.0, gt=0, le=300, description="HTTP provider: an answer that takes longer in all has failed."
-    )
-    catalogue_http_max_bytes: int = Field(
-        1024 * 1024, ge=1024, le=64 * 1024 * 1024, description="HTTP provider: largest answer that is read, unpacked."
-    )
-    catalogue_http_cost: float = Field(
-        0.0, ge=0, le=1000, description="HTTP provider: what a question costs, noted with each."
-    )
-    catalogue_http_circuit_failures: int = Field(
-        5, ge=1, le=1000, description="HTTP provider: after so many failures in a row nobody asks for a while."
-    )
-    catalogue_http_circuit_seconds: float = Field(
-        30.0, gt=0, le=3600, description="HTTP provider: that while; then one question decides."
-    )
-
     # ---- the database link
     connect_timeout_seconds: float = Field(5.0, gt=0, le=300, description="A connection that takes longer has failed.")
     command_timeout_seconds: float = Field(
@@ -235,7 +196,7 @@ class Settings(BaseSettings):
         return roots
 
     @model_validator(mode="after")
-    def _fits_together(self) -> "Settings":
+    def _fits_together(self) -> Self:
         if self.heartbeat_seconds * 2 > self.lease_seconds:
             raise ValueError(
                 f"PENSTOCK_LEASE_SECONDS = {self.lease_seconds:g} has to be at least twice PENSTOCK_HEARTBEAT_SECONDS"
@@ -252,6 +213,10 @@ class Settings(BaseSettings):
     @property
     def url(self) -> str | None:
         return None if self.database_url is None else self.database_url.get_secret_value()
+
+
+class Settings(WebsiteAnalysisSettings, CatalogueSettings, _EngineSettings):
+    """Frozen, checked at construction, one field per setting; the engine's own come first."""
 
 
 def load(**overrides: Any) -> Settings:
@@ -281,7 +246,7 @@ def allowed(name: str) -> str:
     if kind is bool:
         return "true or false"
     if get_origin(kind) is tuple:
-        return "absolute folders, separated by commas"
+        return listed(name)
     if kind not in (int, float):
         return "text"
     bounds = {key: getattr(one, key) for one in field.metadata for key in ("gt", "ge", "lt", "le") if hasattr(one, key)}

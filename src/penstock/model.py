@@ -93,6 +93,22 @@ Ending = Done | NotFound | Skip | Snooze | Cancel
 # ---------------------------------------------------------------- between claim, run and settle
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """What a later stage of a pipeline begins with: the result of the stage before as JSON, and the run that made it.
+
+    ``reusable``: what this stage made of the very same input in the run ``reusable_from``, by code of the same version.
+    """
+
+    previous: str | None = None
+    previous_run: int = 0
+    reusable: str | None = None
+    reusable_from: int | None = None
+
+
+NOTHING_EARLIER = Earlier()
+
+
 class Claimed:
     """A leased task on its way through a runner.
 
@@ -101,7 +117,18 @@ class Claimed:
     idempotency_key, trace.
     """
 
-    __slots__ = ("_row", "crashes", "input", "job_id", "lane", "lease", "options", "previous", "stage", "task_id")
+    __slots__ = (
+        "_row",
+        "crashes",
+        "earlier",
+        "input",
+        "job_id",
+        "lane",
+        "lease",
+        "options",
+        "stage",
+        "task_id",
+    )
 
     def __init__(self, row: Sequence[Any]) -> None:
         self._row = row
@@ -113,8 +140,8 @@ class Claimed:
         self.input: str = row[9]
         self.job_id: int | None = row[10]
         self.options: str | None = row[11]
-        # Result of the stage before, as JSON; filled in after the claim for later stages.
-        self.previous: str | None = None
+        # Filled in after the claim for later stages of a pipeline.
+        self.earlier = NOTHING_EARLIER
 
     @classmethod
     def of(
@@ -168,10 +195,17 @@ class Claimed:
 class Finish:
     """Settlement: the task ends. ``result`` and ``error`` are encoded JSON."""
 
-    __slots__ = ("error", "lease", "result", "stage", "status", "task_id")
+    __slots__ = ("error", "lease", "result", "stage", "status", "task_id", "version")
 
     def __init__(
-        self, task_id: int, lease: int, stage: int, status: State, result: str | None, error: str | None
+        self,
+        task_id: int,
+        lease: int,
+        stage: int,
+        status: State,
+        result: str | None,
+        error: str | None,
+        version: str | None = None,
     ) -> None:
         self.task_id = task_id
         self.lease = lease
@@ -179,6 +213,7 @@ class Finish:
         self.status = status
         self.result = result
         self.error = error
+        self.version = version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +226,7 @@ class Advance:
     next_stage: int
     result: str | None
     version: str | None = None
+    reused_from: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

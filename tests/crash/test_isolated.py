@@ -25,7 +25,7 @@ from penstock.engine.worker.pool import Pool
 from penstock.engine.worker.slots import Slots
 from penstock.errors import InvalidDefinition, PermanentError, ThrottledError, TransientError
 from penstock.lifecycle import State
-from penstock.model import Claimed, Finish, NotFound, Release, Settlement, Skip, Snooze
+from penstock.model import Claimed, Earlier, Finish, NotFound, Release, Settlement, Skip, Snooze
 from penstock.storage.embedded.processes import is_alive
 from tests.crash.isolated_app import app
 from tests.crash.isolated_calls import APP, Told, claimed_of, context_of, definition_of, live_stage, stored
@@ -117,7 +117,7 @@ async def test_typed_arguments_are_made_from_the_stored_values_in_the_child(chil
 
 async def test_a_later_stage_gets_the_result_of_the_stage_before(children):
     context = context_of()
-    context._claimed.previous = '{"title": "Ada"}'
+    context._claimed.earlier = Earlier(previous='{"title": "Ada"}', previous_run=1)
     value = await children.call(definition_of("two", "second"), context, {"found": {"title": "Ada"}})
     assert value == {"found": {"title": "Ada"}, "previous": {"title": "Ada"}}
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from penstock.engine.payload import decode
 from penstock.errors import StaleLease, UsageError
 from penstock.model import Claimed
 
@@ -22,6 +23,8 @@ class Surroundings(Protocol):
     def progress(self, claimed: Claimed, done: float, total: float | None, note: str) -> None: ...
 
     async def job_metadata(self, job_id: int) -> Mapping[str, Any]: ...
+
+    async def result_of(self, task_id: int, stage: str) -> Any: ...
 
 
 class Transaction:
@@ -91,6 +94,21 @@ class Context:
     async def job_metadata(self) -> Mapping[str, Any]:
         """What its job was submitted with; empty for a task without a job. Asked of the database once per process."""
         return {} if self.job_id is None else await self._surroundings.job_metadata(self.job_id)
+
+    @property
+    def input(self) -> Mapping[str, Any]:
+        """What the task was enqueued with; later stages of a pipeline are handed the result before them instead."""
+        stored: Mapping[str, Any] = decode(self._claimed.input)
+        return stored
+
+    @property
+    def asked_anew(self) -> bool:
+        """Whether somebody asked for this very stage to run again, rather than for one before it."""
+        return self.run > 1 and self._claimed.earlier.previous_run < self.run
+
+    async def result_of(self, stage: str) -> Any:
+        """The newest result of an earlier stage of the pipeline, None before there is one."""
+        return await self._surroundings.result_of(self.task_id, stage)
 
     def limiter(self, key: str) -> "Limiter":
         """The fleet-wide budget of this key: ``async with ctx.limiter("wikidata"): …``"""

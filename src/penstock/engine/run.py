@@ -26,6 +26,7 @@ from penstock.model import (
     Cancel,
     Claimed,
     Done,
+    Earlier,
     Ending,
     Finish,
     NotFound,
@@ -103,12 +104,14 @@ def arguments_of(claimed: Claimed, arguments: Arguments) -> dict[str, Any]:
 
 async def run(claimed: Claimed, stage: LiveStage, context: Context | None) -> Settlement | None:
     """One run, from stored input to settlement. None: the handler settled itself in ``ctx.transaction()``."""
+    if claimed.earlier.reusable is not None:
+        return _reused(claimed, stage, claimed.earlier)
     try:
         arguments = stage.definition.arguments
         if stage.first:
             values = arguments_of(claimed, arguments)
         else:
-            previous = decode(claimed.previous)
+            previous = decode(claimed.earlier.previous)
             values = {} if arguments.first_name is None else {arguments.first_name: previous}
             if context is not None:
                 context.previous = previous
@@ -162,7 +165,23 @@ def decide_value(claimed: Claimed, stage: LiveStage, value: Any) -> Settlement:
             result=result,
             version=stage.definition.version,
         )
-    return Finish(claimed.task_id, claimed.lease, claimed.stage, State.DONE, result, None)
+    return Finish(claimed.task_id, claimed.lease, claimed.stage, State.DONE, result, None, stage.definition.version)
+
+
+def _reused(claimed: Claimed, stage: LiveStage, earlier: Earlier) -> Settlement:
+    """The same input and the same code gave this before: no need to run it."""
+    version = stage.definition.version
+    if stage.next_stage is None:
+        return Finish(claimed.task_id, claimed.lease, claimed.stage, State.DONE, earlier.reusable, None, version)
+    return Advance(
+        task_id=claimed.task_id,
+        lease=claimed.lease,
+        stage=claimed.stage,
+        next_stage=stage.next_stage,
+        result=earlier.reusable,
+        version=version,
+        reused_from=earlier.reusable_from,
+    )
 
 
 def _not_found(claimed: Claimed, stage: LiveStage, value: NotFound) -> Settlement:

@@ -3,16 +3,36 @@
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.model import Claimed, Earlier
 from penstock.storage.queries import load
 
 _sql = load("checkpoints")
 Connection = Any
 
 
-async def previous(connection: Connection, wanted: Sequence[tuple[int, int]]) -> dict[int, str | None]:
-    """task → encoded result of the stage before the one given with it."""
-    rows = await connection.fetch(_sql.previous, [task for task, _ in wanted], [stage for _, stage in wanted])
-    return {row["task_id"]: row["result"] for row in rows}
+async def earlier(connection: Connection, claimed: Sequence[Claimed], versions: Sequence[str | None]) -> None:
+    """Fills in what each of them begins with; ``versions``: of the code that would run them."""
+    rows = await connection.fetch(
+        _sql.earlier,
+        [one.task_id for one in claimed],
+        [one.stage for one in claimed],
+        [one.run for one in claimed],
+        versions,
+    )
+    found = {row["task_id"]: row for row in rows}
+    for one in claimed:
+        if (row := found.get(one.task_id)) is not None:
+            one.earlier = Earlier(
+                previous=row["previous"],
+                previous_run=row["previous_run"],
+                reusable=row["reusable"],
+                reusable_from=row["reusable_from"],
+            )
+
+
+async def of_stage(connection: Connection, task_id: int, stage: str) -> str | None:
+    result: str | None = await connection.fetchval(_sql.of_stage, task_id, stage)
+    return result
 
 
 async def of_task(connection: Connection, task_id: int) -> list[dict[str, Any]]:

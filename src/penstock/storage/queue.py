@@ -69,6 +69,7 @@ async def finish(connection: Connection, worker: int, ended: Sequence[Finish]) -
     array is what a settle costs the client.
     """
     results = [e.result for e in ended]
+    versions = [e.version for e in ended]
     plain = all(e.status is State.DONE and e.error is None for e in ended)
     count: int = await connection.fetchval(
         _sql.finish,
@@ -78,6 +79,7 @@ async def finish(connection: Connection, worker: int, ended: Sequence[Finish]) -
         results if any(results) else None,
         None if plain else [e.error for e in ended],
         worker,
+        versions if any(versions) else None,
     )
     return count
 
@@ -98,6 +100,7 @@ async def advance(connection: Connection, worker: int, moved: Sequence[Advance])
         [a.result for a in moved],
         [a.version for a in moved],
         worker,
+        [a.reused_from for a in moved],
     )
     return {row["task_id"]: row["cancelled"] for row in rows}
 

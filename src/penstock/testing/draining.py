@@ -201,9 +201,8 @@ class _Drainer:
         later = [one for one in claimed if not self._stages[one.stage].first]
         if later:
             async with self._link.guarded() as connection:
-                found = await checkpoints.previous(connection, [(one.task_id, one.stage) for one in later])
-            for one in later:
-                one.previous = found.get(one.task_id)
+                versions = [self._stages[one.stage].definition.version for one in later]
+                await checkpoints.earlier(connection, later, versions)
         claimed.sort(key=lambda one: (claimer.priorities.get(one.lane, 0), one.run_at, one.task_id))
         return claimed
 

@@ -119,7 +119,7 @@ class Discovery:
         self._watch.works()
         self.polled_at = time.monotonic()
         if claimed:
-            await self._with_previous(claimed)
+            await self._with_earlier(claimed)
             self._take_in(claimed)
         return len(claimed)
 
@@ -140,15 +140,13 @@ class Discovery:
             )
         self._arrived()
 
-    async def _with_previous(self, claimed: list[Claimed]) -> None:
+    async def _with_earlier(self, claimed: list[Claimed]) -> None:
         """Later stages work on the result of the stage before."""
         later = [one for one in claimed if not self._stages[one.stage].first]
         if not later:
             return
         async with self._link.guarded() as connection:
-            found = await checkpoints.previous(connection, [(one.task_id, one.stage) for one in later])
-        for one in later:
-            one.previous = found.get(one.task_id)
+            await checkpoints.earlier(connection, later, [self._stages[one.stage].definition.version for one in later])
 
     def _room(self, stage: int, hinted: bool) -> int:
         inbox, pool = self._inboxes[stage], self._pools[stage]

@@ -14,7 +14,7 @@ from penstock.engine.definition import StageDefinition
 from penstock.engine.events import Events
 from penstock.engine.job_metadata import MetadataCache
 from penstock.engine.limits import Limiter, Limiters
-from penstock.engine.payload import encode
+from penstock.engine.payload import decode, encode
 from penstock.engine.report import tell_advanced, tell_finished
 from penstock.engine.run import LiveStage, caller, decide_value
 from penstock.engine.tracing import traced, tracing_enabled
@@ -22,7 +22,7 @@ from penstock.engine.worker.isolated import Children
 from penstock.errors import PermanentError, TransactionLost
 from penstock.failpoints import Failpoints
 from penstock.model import Advance, Claimed, Finish, Release
-from penstock.storage import database, queue
+from penstock.storage import checkpoints, database, queue
 
 _CONNECTIONS = 20
 _OWN_CONNECTIONS = 4
@@ -95,6 +95,10 @@ class Facilities:
     async def job_metadata(self, job_id: int) -> Mapping[str, Any]:
         assert self._metadata is not None
         return await self._metadata.of(job_id)
+
+    async def result_of(self, task_id: int, stage: str) -> Any:
+        async with self.pool.acquire() as connection:
+            return decode(await checkpoints.of_stage(connection, task_id, stage))
 
     def progress(self, claimed: Claimed, done: float, total: float | None, note: str) -> None:
         self.reported[claimed.task_id] = {"done": done, "total": total, "note": note}

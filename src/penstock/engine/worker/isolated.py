@@ -115,7 +115,7 @@ def _order(definition: StageDefinition, context: Context, number: int) -> Messag
     """The call as a message. Arguments travel as they are stored; only the child makes types of them."""
     claimed = context._claimed
     first = definition.position == 0
-    text = claimed.input if first else claimed.previous or "null"
+    text = claimed.input if first else claimed.earlier.previous or "null"
     function, policy = definition.function, definition.retry
     return {
         "kind": "call",

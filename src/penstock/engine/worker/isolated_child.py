@@ -53,6 +53,9 @@ class Away:
     async def job_metadata(self, job_id: int) -> NoReturn:
         raise _unavailable("ctx.job_metadata()")
 
+    async def result_of(self, task_id: int, stage: str) -> NoReturn:
+        raise _unavailable("ctx.result_of()")
+
     def progress(self, claimed: Claimed, done: float, total: float | None, note: str) -> None:
         told = {"done": float(done), "total": None if total is None else float(total)}
         self._link.send(pack({"kind": "progress", "note": clean_text(str(note), 1000), **told}))

@@ -133,6 +133,7 @@ create table penstock.outcomes (
     status      smallint not null check (status between 2 and 6),
     attempts    smallint not null,              -- runs it took, the last one included
     run         smallint not null,
+    version     text,                           -- of the code that made the result, where it declares one
     result      jsonb,
     error       jsonb
 );
@@ -156,14 +157,17 @@ create table penstock.attempts (
 );
 create index attempts_task on penstock.attempts (task_id, at);
 
--- Result of a finished stage of a longer pipeline.
+-- Result of a finished stage of a longer pipeline. That of the last stage is its outcome, and comes here when the task
+-- is run again.
 create table penstock.checkpoints (
-    task_id  bigint not null,
-    stage    integer not null,
-    run      smallint not null,
-    version  text,
-    result   jsonb,
-    at       timestamptz not null default now(),
+    task_id     bigint not null,
+    stage       integer not null,
+    run         smallint not null,
+    version     text,                           -- of the code that made the result, where it declares one
+    result      jsonb,
+    digest      bytea,                          -- SHA-256 of the result: whether a later stage has a new input
+    reused_from smallint,                       -- the run that computed it, where this one did not have to
+    at          timestamptz not null default now(),
     primary key (task_id, stage, run)
 );
 

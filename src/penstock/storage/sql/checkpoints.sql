@@ -1,14 +1,31 @@
--- name: previous
--- The newest result of the stage just before the given one.
-select k.task_id, c.result::text as result
-from unnest($1::bigint[], $2::integer[]) as k (task_id, stage)
+-- name: earlier
+-- The newest result of the stage just before the given one; and, where this run computed that anew and it came out the
+-- same, what the given stage made of it before. A stage somebody asked to run again is the first of its run: nothing
+-- before it is of this run, so it is always computed. Without a version nobody knows whether the code is the same.
+select k.task_id, before.result::text as previous, before.run as previous_run,
+       made.result::text as reusable, made.run as reusable_from
+from unnest($1::bigint[], $2::integer[], $3::smallint[], $4::text[]) as k (task_id, stage, run, version)
 join penstock.stages s on s.id = k.stage
-join penstock.stages before on before.pipeline = s.pipeline and before.position = s.position - 1
+join penstock.stages sb on sb.pipeline = s.pipeline and sb.position = s.position - 1
 cross join lateral (
-    select result from penstock.checkpoints c
-    where c.task_id = k.task_id and c.stage = before.id order by c.run desc limit 1) c
+    select c.result, c.run, c.digest from penstock.checkpoints c
+    where c.task_id = k.task_id and c.stage = sb.id order by c.run desc limit 1) before
+left join lateral (
+    select own.result, own.run from penstock.checkpoints own
+    where before.run = k.run and k.version is not null
+      and own.task_id = k.task_id and own.stage = k.stage and own.run < k.run and own.version = k.version
+      and before.digest = (
+          select c.digest from penstock.checkpoints c
+          where c.task_id = k.task_id and c.stage = sb.id and c.run <= own.run order by c.run desc limit 1)
+    order by own.run desc limit 1) made on true
+
+-- name: of_stage
+-- The newest result of one stage, by its name.
+select c.result::text as result from penstock.checkpoints c
+join penstock.stages s on s.id = c.stage
+where c.task_id = $1 and s.name = $2 order by c.run desc limit 1
 
 -- name: of_task
-select c.stage, s.name, c.run, c.version, c.result::text as result, c.at
+select c.stage, s.name, c.run, c.version, c.reused_from, c.result::text as result, c.at
 from penstock.checkpoints c join penstock.stages s on s.id = c.stage
 where c.task_id = $1 order by c.run, s.position

@@ -1,12 +1,13 @@
 -- name: reprocess
 -- Finished tasks start again: the outcome moves into the history, the task gets a new run.
--- $2: statuses to take; $3: stage to start from per task's pipeline (null: the stage it ended in).
+-- $2: statuses to take; $3: stage to start from per task's pipeline (null: the stage it ended in). A stage that it never
+-- reached has no input yet: it starts where it ended.
 with taken as (
     delete from penstock.outcomes o
     where o.task_id = any ($1::bigint[]) and o.status = any ($2::smallint[])
     returning o.*
 ), placed as (
-    select k.*, coalesce(target.id, k.stage) as target,
+    select k.*, s.position, coalesce(target.id, k.stage) as target,
            coalesce((t.options ->> 'max_attempts')::smallint, target.max_attempts, s.max_attempts) as max_attempts,
            penstock.open_lane(s.pipeline, coalesce(l.key, 'default'), coalesce(l.priority, 0), l.owner, l.job_id, true)
                as new_lane
@@ -15,6 +16,13 @@ with taken as (
     join penstock.stages s on s.id = k.stage
     left join penstock.lanes l on l.id = k.lane
     left join penstock.stages target on target.pipeline = s.pipeline and target.name = $3
+        and target.position <= s.position
+), kept as (
+    -- The last stage of a longer pipeline: its result may be what the new run would compute again.
+    insert into penstock.checkpoints (task_id, stage, run, version, result, digest)
+    select task_id, stage, run, version, result, sha256(convert_to(result::text, 'UTF8'))
+    from placed where status = 2 and position > 0
+    on conflict do nothing
 ), queued as (
     insert into penstock.queue (task_id, lane, stage, run_at, max_attempts, attempt, run, lease)
     select task_id, new_lane, target, now(), max_attempts,

@@ -86,16 +86,19 @@ group by stage, lane
 -- the caller compares the number returned with the number asked for.
 with ended as (
     delete from penstock.queue q
-    using unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[], $5::text[])
-        as e (task_id, lease, status, result, error)
+    using unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[], $5::text[], $7::text[])
+        as e (task_id, lease, status, result, error, version)
     where q.task_id = e.task_id
       and q.lease is not distinct from e.lease
       and q.worker is not distinct from $6
     -- An array that was left out reads as nulls: no status means DONE.
-    returning q.task_id, q.lane, q.stage, q.lease, q.run, q.attempt, coalesce(e.status, 2) as status, e.result, e.error
+    returning q.task_id, q.lane, q.stage, q.lease, q.run, q.attempt, coalesce(e.status, 2) as status, e.result, e.error,
+        e.version
 ), stored as (
-    insert into penstock.outcomes (task_id, job_id, lane, lease, worker, stage, status, attempts, run, result, error)
-    select e.task_id, l.job_id, e.lane, e.lease, $6, e.stage, e.status, e.attempt + 1, e.run, e.result::jsonb, e.error::jsonb
+    insert into penstock.outcomes
+        (task_id, job_id, lane, lease, worker, stage, status, attempts, run, version, result, error)
+    select e.task_id, l.job_id, e.lane, e.lease, $6, e.stage, e.status, e.attempt + 1, e.run, e.version,
+           e.result::jsonb, e.error::jsonb
     from ended e left join penstock.lanes l on l.id = e.lane
 ), counted as (
     insert into penstock.counts (lane, stage, state, n)
@@ -113,10 +116,10 @@ join penstock.outcomes o on o.task_id = e.task_id and o.lease = e.lease
 -- Stores a stage's result and moves the task to the next stage. A task that was asked to stop ends here.
 with asked as (
     select q.task_id, q.lane, q.lease, q.run, q.attempt, q.cancel_at is not null as cancelled,
-           a.stage, a.next_stage, a.result, a.version,
+           a.stage, a.next_stage, a.result::jsonb as result, a.version, a.reused_from,
            coalesce((t.options ->> 'max_attempts')::smallint, s.max_attempts) as max_attempts
-    from unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::text[])
-        as a (task_id, lease, stage, next_stage, result, version)
+    from unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::text[], $8::smallint[])
+        as a (task_id, lease, stage, next_stage, result, version, reused_from)
     join penstock.queue q on q.task_id = a.task_id
       and q.lease is not distinct from a.lease
       and q.worker is not distinct from $7
@@ -125,8 +128,8 @@ with asked as (
     join penstock.tasks t on t.id = a.task_id
     for update of q
 ), kept as (
-    insert into penstock.checkpoints (task_id, stage, run, version, result)
-    select task_id, stage, run, version, result::jsonb from asked
+    insert into penstock.checkpoints (task_id, stage, run, version, result, digest, reused_from)
+    select task_id, stage, run, version, result, sha256(convert_to(result::text, 'UTF8')), reused_from from asked
 ), moved as (
     -- The unique key ends with the first stage: what is enqueued from now on has to be read anew.
     update penstock.queue q

@@ -1,0 +1,124 @@
+"""Running again from a stage: earlier results are kept, later ones are used again while their input is the same."""
+
+from typing import Any
+
+from penstock import Context, Penstock
+
+
+def pipeline_of_three(app: Penstock, *, version: str | None = "1") -> tuple[Any, list[str], dict[str, Any]]:
+    """``site["text"]`` is what the first stage finds; ``runs`` notes which stages were computed."""
+    runs: list[str] = []
+    site: dict[str, Any] = {"text": "spring"}
+    pipe = app.pipeline("pipe")
+
+    @pipe.stage("read", version=version)
+    async def read(url: str) -> dict[str, Any]:
+        runs.append("read")
+        return {"b": site["text"], "a": url}
+
+    @pipe.stage("form", version=version)
+    async def form(ctx: Context, found: dict[str, Any]) -> dict[str, Any]:
+        runs.append("form")
+        return {"question": found["b"], "anew": ctx.asked_anew}
+
+    @pipe.stage("ask", version=version)
+    async def ask(ctx: Context, formed: dict[str, Any]) -> list[Any]:
+        runs.append("ask")
+        return [formed["question"], (await ctx.result_of("read"))["a"], ctx.input["url"], ctx.asked_anew]
+
+    return pipe, runs, site
+
+
+async def test_a_run_from_the_first_stage_computes_only_that_when_it_finds_the_same(app, working):
+    pipe, runs, _ = pipeline_of_three(app)
+    async with working():
+        task = await pipe.enqueue(url="u")
+        assert await task.result(10) == ["spring", "u", "u", False]
+        await task.reprocess(from_stage="read")
+        assert await task.result(10) == ["spring", "u", "u", False]
+        async with app.connection() as connection:
+            kept = await connection.fetch(
+                "select s.name, c.run, c.reused_from, c.version from penstock.checkpoints c"
+                " join penstock.stages s on s.id = c.stage order by c.run, s.position"
+            )
+    assert runs == ["read", "form", "ask", "read"]
+    assert [tuple(row) for row in kept] == [
+        ("read", 1, None, "1"),
+        ("form", 1, None, "1"),
+        ("ask", 1, None, "1"),
+        ("read", 2, None, "1"),
+        ("form", 2, 1, "1"),
+    ]
+
+
+async def test_a_changed_result_is_computed_with_by_every_later_stage(app, working):
+    pipe, runs, site = pipeline_of_three(app)
+    async with working():
+        task = await pipe.enqueue(url="u")
+        await task.result(10)
+        site["text"] = "autumn"
+        await task.reprocess(from_stage="read")
+        assert (await task.result(10))[0] == "autumn"
+        site["text"] = "spring"  # as in the first run: what that made is still there
+        await task.reprocess(from_stage="read")
+        assert (await task.result(10))[0] == "spring"
+    assert runs == ["read", "form", "ask"] * 2 + ["read"]
+
+
+async def test_a_stage_that_somebody_asks_for_is_computed_and_knows_it(app, working):
+    pipe, runs, _ = pipeline_of_three(app)
+    async with working():
+        task = await pipe.enqueue(url="u")
+        await task.result(10)
+        await task.reprocess(from_stage="form")
+        assert (await task.result(10))[3] is False  # its input says "anew" now: computed, but not asked for
+        await task.reprocess(from_stage="ask")
+        assert (await task.result(10))[3] is True
+    assert runs == ["read", "form", "ask", "form", "ask", "ask"]
+
+
+async def test_a_result_of_other_code_is_not_used_again(app, working, monkeypatch):
+    pipe, runs, _ = pipeline_of_three(app)
+    async with working():
+        task = await pipe.enqueue(url="u")
+        await task.result(10)
+    object.__setattr__(pipe.pipeline.stages[2], "version", "2")
+    async with working():
+        await task.reprocess(from_stage="read")
+        await task.result(10)
+    assert runs == ["read", "form", "ask", "read", "ask"]
+
+
+async def test_without_a_version_nothing_is_used_again(app, working):
+    pipe, runs, _ = pipeline_of_three(app, version=None)
+    async with working():
+        task = await pipe.enqueue(url="u")
+        await task.result(10)
+        await task.reprocess(from_stage="read")
+        await task.result(10)
+    assert runs == ["read", "form", "ask"] * 2
+
+
+async def test_a_task_that_never_reached_a_stage_starts_where_it_ended(app, working):
+    seen: list[Any] = []
+    fails = [True]
+    pipe = app.pipeline("pipe")
+
+    @pipe.stage("one", max_attempts=1)
+    async def one(n: int) -> int:
+        if fails[0]:
+            raise ValueError("not yet")
+        return n
+
+    @pipe.stage("two")
+    async def two(n: int) -> int:
+        seen.append(n)
+        return n
+
+    async with working():
+        task = await pipe.enqueue(n=7)
+        await task.wait(10)
+        fails[0] = False
+        await task.reprocess(from_stage="two")
+        assert await task.result(10) == 7
+    assert seen == [7]

@@ -163,6 +163,8 @@ CREATE TABLE penstock.checkpoints (
     run smallint NOT NULL,
     version text,
     result jsonb,
+    digest bytea,
+    reused_from smallint,
     at timestamp with time zone DEFAULT now() NOT NULL
 );
 
@@ -263,6 +265,7 @@ CREATE TABLE penstock.outcomes (
     status smallint NOT NULL,
     attempts smallint NOT NULL,
     run smallint NOT NULL,
+    version text,
     result jsonb,
     error jsonb,
     CONSTRAINT outcomes_status_check CHECK (((status >= 2) AND (status <= 6)))

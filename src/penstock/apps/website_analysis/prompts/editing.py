@@ -1,0 +1,38 @@
+"""Prompts as a person leaves them after reading what was formed."""
+
+from collections.abc import Iterable, Sequence
+
+from penstock.apps.website_analysis.prompt import Prompt, PromptKind
+from penstock.apps.website_analysis.prompts.phrase import fold, one_line
+from penstock.errors import InvalidArguments
+
+MOST = 200
+LONGEST = 500
+OWN_TEMPLATE = "own@1"
+
+
+def edited(texts: Iterable[str], formed: Sequence[Prompt]) -> list[Prompt]:
+    """In the order given. What was left as it was formed keeps its fact; anything else is a person's own question."""
+    known = {prompt.text: prompt for prompt in formed}
+    found: dict[str, Prompt] = {}
+    for number, text in enumerate(texts, start=1):
+        if number > MOST:
+            raise InvalidArguments("sites", f"there are more than {MOST} prompts; leave some out")
+        line = _line(number, text)
+        found.setdefault(fold(line) or line, known.get(line) or _own(line))
+    if not found:
+        raise InvalidArguments("sites", "no prompt is left, so there would be nothing to ask; keep at least one")
+    return list(found.values())
+
+
+def _line(number: int, text: str) -> str:
+    line = one_line(text, LONGEST + 1)
+    if not line:
+        raise InvalidArguments("sites", f"prompt {number} is empty; write a question, or leave it out")
+    if len(text) > LONGEST:
+        raise InvalidArguments("sites", f"prompt {number} has {len(text):,} characters; at most {LONGEST} are asked")
+    return line
+
+
+def _own(text: str) -> Prompt:
+    return Prompt(text=text, kind=PromptKind.OWN, fact="Written by a person", page=None, template=OWN_TEMPLATE)

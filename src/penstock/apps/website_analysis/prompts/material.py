@@ -1,0 +1,94 @@
+"""What the gaps of templates are filled with: facts of a site as phrases, each with the page it stands on."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from penstock.apps.website_analysis.facts import Facts
+from penstock.apps.website_analysis.prompts.phrase import fold, names_it, one_line, phrase, without
+
+_MOST = 60  # facts of one sort; the best come first
+_TITLE_SEPARATORS = ("|", " - ", " – ", " — ", " · ", "»", ":")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """``text`` goes into the question; ``fact`` is what stands on the page."""
+
+    text: str
+    fact: str
+    page: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    name: Piece
+    topics: tuple[Piece, ...]
+    offers: tuple[Piece, ...]
+    places: tuple[Piece, ...]
+
+    def of(self, variable: str) -> tuple[Piece, ...]:
+        match variable:
+            case "topic":
+                return self.topics
+            case "offer":
+                return self.offers
+            case "other":  # the next offer; with one alone there is nothing to compare
+                return self.offers[1:] + self.offers[:1] if len(self.offers) > 1 else ()
+            case "place":
+                return self.places
+            case "category":
+                return self.topics[:1]
+            case _:
+                return (self.name,)
+
+    def gives_away(self, text: str) -> bool:
+        """Whether a question holds the name of the business, and so would measure nothing."""
+        return names_it(text, self.name.text) or names_it(text, self.name.fact)
+
+
+def gathered(facts: Facts) -> Material:
+    name = _name(facts)
+    topics = [(one.text, one.place.page) for one in facts.topics] or _from_title(facts)
+    return Material(
+        name=name,
+        topics=_pieces(topics, name),
+        offers=_pieces([(one.text, one.place.page) for one in facts.offers], name),
+        places=_pieces([(place, _page_with(facts, place)) for place in facts.places], name),
+    )
+
+
+def _name(facts: Facts) -> Piece:
+    """A site that does not say who runs it is called by its address."""
+    if facts.name and (found := phrase(facts.name)):
+        return Piece(text=found, fact=one_line(facts.name), page=facts.url)
+    try:
+        host = (urlsplit(facts.url).hostname or "").removeprefix("www.")
+    except ValueError:
+        host = ""
+    shown = one_line(host, 80) or "this website"
+    return Piece(text=shown, fact=shown, page=facts.url)
+
+
+def _pieces(given: Iterable[tuple[str, str | None]], name: Piece) -> tuple[Piece, ...]:
+    found: dict[str, Piece] = {}
+    for text, page in given:
+        left = without(text, name.text)
+        if left and fold(left) and fold(left) not in found:
+            found[fold(left)] = Piece(text=left, fact=one_line(text), page=page)
+        if len(found) == _MOST:
+            break
+    return tuple(found.values())
+
+
+def _from_title(facts: Facts) -> list[tuple[str, str]]:
+    """The title says what a site is about where nothing else does."""
+    parts = [facts.title or ""]
+    for separator in _TITLE_SEPARATORS:
+        parts = [piece for part in parts for piece in part.split(separator)]
+    return [(part, facts.url) for part in parts if part.strip()][:3]
+
+
+def _page_with(facts: Facts, place: str) -> str | None:
+    """The first page that holds the words; the start page where they are only in data."""
+    return next((page.url for page in facts.pages if place and place in page.text), facts.url)

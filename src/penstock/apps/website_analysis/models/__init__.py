@@ -1,0 +1,1 @@
+"""The models that prompts are run on."""

@@ -1,0 +1,1 @@
+"""From facts, prompts and answers to scores. Pure: the same input gives the same scores, to the last digit."""

@@ -1,0 +1,8 @@
+"""Lists of words, one text file each: lines that begin with # say what the list is for."""
+
+from importlib.resources import files
+
+
+def listed(name: str) -> frozenset[str]:
+    text = files(__name__).joinpath(f"{name}.txt").read_text("utf-8")
+    return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())

@@ -103,9 +103,14 @@ class _EngineSettings(BaseSettings):
         "event", description="event: claim as soon as there is room. paced: the gentle polling below."
     )
     discovery_seconds: float = Field(60.0, gt=0, le=86_400, description="paced: time between claims.")
-    coordination_seconds: float = Field(5.0, gt=0, le=3600, description="paced: time between assignments.")
-    assignments_per_cycle: int = Field(3, ge=1, le=10_000, description="paced: tasks assigned per stage and cycle.")
-    paced_batch: int = Field(10, ge=1, le=10_000, description="paced: rows per claim.")
+    coordination_seconds: float = Field(
+        5.0, gt=0, le=3600, description="Time between assignments: paced, and for stages with a throttle."
+    )
+    assignments_per_cycle: int = Field(3, ge=1, le=10_000, description="paced: starts per stage and cycle.")
+    paced_batch: int = Field(10, ge=1, le=10_000, description="paced: rows per claim and stage.")
+    minimum_age_seconds: float = Field(
+        30.0, ge=0, le=86_400, description="paced: rows that changed or became due more recently are left alone."
+    )
     cleanup_seconds: float = Field(300.0, gt=0, le=86_400, description="paced: time between clean-ups.")
 
     # ---- policy

@@ -140,6 +140,7 @@ ROWS: dict[tuple[str, str], Row] = {
     # the fleet
     ("GET", "/api/overview"): Row(access=Access.VIEWERS),
     ("GET", "/api/stages"): Row(access=Access.VIEWERS),
+    ("GET", "/api/stages/{pipeline}/{stage}"): Row(access=Access.VIEWERS, ids=_stage),
     ("POST", "/api/stages/{pipeline}/{stage}/pause"): Row(
         access=Access.OPERATORS, ids=_stage, body=lambda world: {"reason": "rest"}
     ),

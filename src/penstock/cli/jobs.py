@@ -1,13 +1,14 @@
 """`penstock jobs`"""
 
 import asyncio
+import io
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from penstock.cli.command import command
-from penstock.cli.output import Column, duration
+from penstock.cli.output import Column, duration, titled, write_table
 from penstock.cli.pages import LimitOption, ReasonOption, YesOption, actor, agreed, on_terminal, show_page
 from penstock.cli.readable import clean, error_line, fields, short, when
 from penstock.cli.session import Session
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 JobId = Annotated[int, typer.Argument(metavar="ID", min=1)]
 BeforeOption = Annotated[int | None, typer.Option("--after", metavar="ID", help="Where the page before ended.")]
 StatusesOption = Annotated[str, typer.Option("--statuses", help="Which endings start again, with commas between.")]
+StageOption = Annotated[
+    str | None, typer.Option("--from-stage", metavar="STAGE", help="Start at this stage; earlier results are kept.")
+]
 TimeoutOption = Annotated[float | None, typer.Option("--timeout", min=0, help="Seconds; without it, until the end.")]
 OwnerOption = Annotated[str | None, typer.Option("--owner")]
 
@@ -40,6 +44,9 @@ def register(app: typer.Typer) -> None:
             found = await job_views.show(connection, job)
         data = {
             "job": as_row(found.job),
+            "current_step": found.steps.current,
+            "progress": found.steps.progress,
+            "steps": [asdict(step) for step in found.steps.steps],
             "next_due_at": found.next_due_at,
             "file": None if found.file is None else asdict(found.file),
             "lanes": found.lanes,
@@ -88,9 +95,13 @@ def _register_moves(app: typer.Typer) -> None:
         session.out.show({"job_id": job, "deleted": True}, f"Job {job} is deleted.")
 
     @command(app)
-    async def reprocess(session: Session, job: JobId, statuses: StatusesOption = "error") -> None:
+    async def reprocess(
+        session: Session, job: JobId, statuses: StatusesOption = "error", from_stage: StageOption = None
+    ) -> None:
         """Run its finished tasks in these states again; pending: what waits for its next try starts now."""
-        count = await (await session.app()).job_by_id(job).reprocess(statuses=_states(statuses), by=actor())
+        chosen = _states(statuses, ended_only=from_stage is not None)
+        handle = (await session.app()).job_by_id(job)
+        count = await handle.reprocess(statuses=chosen, by=actor(), from_stage=from_stage)
         session.out.show({"job_id": job, "reprocessed": count}, f"{count:,} tasks of job {job} run again.")
         if not count:
             session.out.say(
@@ -99,11 +110,11 @@ def _register_moves(app: typer.Typer) -> None:
             )
 
 
-def _states(text: str) -> list[Any]:
+def _states(text: str, *, ended_only: bool = False) -> list[Any]:
     from penstock.errors import InvalidSetting
     from penstock.lifecycle import FINISHED, State
 
-    known = {state.name.lower(): state for state in (*FINISHED, State.PENDING)}
+    known = {state.name.lower(): state for state in (FINISHED if ended_only else (*FINISHED, State.PENDING))}
     names = [name.strip().lower() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in known:
@@ -158,7 +169,8 @@ def _described(found: "JobDetails") -> str:
         "owner": clean(view.owner or "–"),
         "state": view.state.name,
         "submitted": when(view.created_at, view.read_at),
-        "progress": _cells(view)["progress"],
+        "step": clean(found.steps.current),
+        "progress": f"{_cells(view)['progress']}, {found.steps.progress:.0%} of all stages",
         "counts": ", ".join(f"{count:,} {name}" for name, count in asdict(counts).items() if count and name != "total"),
     }
     if found.file is not None:
@@ -173,10 +185,19 @@ def _described(found: "JobDetails") -> str:
             why = f": {clean(lane['pause_reason'])}" if lane["pause_reason"] else ""
             pairs["paused"] = f"by {clean(lane['paused_by'] or '–')} {when(lane['paused_at'], view.read_at)}{why}"
     text = fields(pairs)
+    if len(found.steps.steps) > 1:
+        text += "\n\n" + _steps(found)
     if found.newest_errors:
         lines = [f"  task {one['task_id']}  {error_line(one['error'])}" for one in found.newest_errors]
         text += "\n\nnewest errors\n" + "\n".join(lines) + f"\n  → penstock dead-letters list --job {view.id}"
     return text
+
+
+def _steps(found: "JobDetails") -> str:
+    text = io.StringIO()
+    rows = [{**asdict(step), "stage": clean(step.stage)} for step in found.steps.steps]
+    write_table(text, rows, [titled(name) for name in ("stage", "waiting", "running", "done", "failed", "cancelled")])
+    return text.getvalue().rstrip("\n")
 
 
 async def wait_for(session: Session, job_id: int, timeout: float | None) -> int:

@@ -10,6 +10,7 @@ from penstock.cli.output import Column, duration
 from penstock.cli.pages import ReasonOption, actor
 from penstock.cli.readable import clean
 from penstock.cli.session import Session
+from penstock.engine.wording import span
 
 if TYPE_CHECKING:
     from penstock.engine.overview import StageView
@@ -28,7 +29,18 @@ def register(app: typer.Typer) -> None:
 
         async with session.connection() as connection:
             views = (await overview(connection)).stages
-        session.out.table([as_row(view) for view in views], COLUMNS, empty=EMPTY)
+        session.out.table([as_row(view) for view in views], LISTED, empty=EMPTY)
+
+    @command(app)
+    async def show(session: Session, stage: StageName) -> None:
+        """Its policy, what it measured, and its processors that are busy or in error."""
+        from penstock.cli.stage_shown import as_data, described
+        from penstock.engine.overview import of_stage, overview
+
+        async with session.connection() as connection:
+            seen = await overview(connection)
+        view, at_work = of_stage(seen, stage)
+        session.out.show(as_data(view, at_work), lambda: described(view, at_work, seen.read_at))
 
     @command(app)
     async def pause(session: Session, stage: StageName, reason: ReasonOption = None) -> None:
@@ -91,6 +103,25 @@ COLUMNS = (
     ),
     Column(key="failed_last_hour", title="failed/h"),
     Column(key="note", title="state"),
+)
+
+
+def share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.3g} %"
+
+
+def run_time(seconds: float | None) -> str:
+    return "–" if seconds is None else span(seconds) if seconds >= 1 else f"{1000 * seconds:.0f} ms"
+
+
+# What `stages list` shows besides the columns of the status screen, which has less room.
+LISTED = (
+    *COLUMNS[:-1],
+    Column(key="mean_run_seconds", title="run", right=True, show=run_time),
+    Column(key="success_rate", title="success", right=True, show=share),
+    Column(key="failure_rate", title="failure", right=True, show=share),
+    Column(key="retries_last_hour", title="retries/h"),
+    COLUMNS[-1],
 )
 
 

@@ -74,6 +74,9 @@ class Penstock:
         name: str | None = None,
         isolated: bool = False,
         pool: int | None = None,
+        order: int | None = None,
+        batch: int | None = None,
+        throttle: int | None = None,
         timeout: float | timedelta | None = None,
         max_attempts: int | None = None,
         max_running: int | None = None,
@@ -85,14 +88,21 @@ class Penstock:
         """Make a function a background task.
 
         Async functions run on the loop, plain ones in threads, ``isolated`` ones in a process of their own.
-        ``max_running`` is exact over the whole fleet; ``pool`` is per runner process. ``result_columns``: what the
-        results of a task that takes rows of files hold, as grids and exports show it.
+        ``max_running`` is exact over the whole fleet; ``pool`` is per runner process. ``order``: lower ones are
+        served first; ``batch``: most rows of a claim; ``throttle``: most starts per coordination cycle.
+        ``result_columns``: what the results of a task that takes rows of files hold, as grids and exports show it.
         """
 
         def make(function: Callable[..., Any]) -> BackgroundTask[Any, Any]:
             definition = self._new_pipeline(name or function.__name__, result_columns)
-            policy = {"isolated": isolated, "pool": pool, "timeout": timeout, "max_attempts": max_attempts}
-            self.add_stage(definition, function, definition.name, policy | {"max_running": max_running, "retry": retry})
+            policy: dict[str, Any] = {
+                "isolated": isolated,
+                "pool": pool,
+                "timeout": timeout,
+                "max_attempts": max_attempts,
+            }
+            policy |= {"max_running": max_running, "retry": retry, "order": order, "batch": batch, "throttle": throttle}
+            self.add_stage(definition, function, definition.name, policy)
             return BackgroundTask(self, definition, function, EnqueueOptions(priority=priority, lane=lane))
 
         return Decorator(make)

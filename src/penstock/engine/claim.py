@@ -13,7 +13,7 @@ from datetime import datetime
 from penstock.failpoints import Failpoints
 from penstock.model import Claimed, LaneView
 from penstock.storage import lanes as lane_table
-from penstock.storage import queue, stages
+from penstock.storage import paced, queue, stages
 from penstock.storage.database import Link
 from penstock.storage.queue import FRONT, Wanted
 
@@ -65,14 +65,17 @@ class Claimer:
         failpoints: Failpoints,
         pipelines: Mapping[int, str],
         job: int | None = None,
+        least_age_seconds: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``pipelines``: the stages this runner serves, by id, in the order they are served; ``job``: no others."""
+        """``pipelines``: the stages this runner serves, by id, in the order they are served; ``job``: no others.
+        ``least_age_seconds``: rows that changed or became due since then are left alone."""
         self._link = link
         self._worker = worker
         self._failpoints = failpoints
         self._pipelines = dict(pipelines)
         self._job = job
+        self._least_age_seconds = least_age_seconds
         self._clock = clock
         self._rings: dict[int, dict[int, _Ring]] = {}
         self._places: dict[tuple[int, int], _Place] = {}
@@ -175,10 +178,18 @@ class Claimer:
             if self._limited_stages or self._limited_lanes:
                 wanted, got = await self._claim_within_limits(connection, wanted, room)
             else:
-                got = await queue.claim(connection, wanted, room, self._worker)
+                got = await self._claim_rows(connection, wanted, room)
         return got, self._remember(
             wanted, got, started, self._clock(), cut=len(got) >= room, hinted=self._hints != hints
         )
+
+    async def _claim_rows(self, connection: queue.Connection, wanted: list[Wanted], room: int) -> list[Claimed]:
+        """With a least age in two steps: the rows are looked up, then claimed by id, where one of many wins."""
+        if not self._least_age_seconds:
+            return await queue.claim(connection, wanted, room, self._worker)
+        ripe = await paced.ripe(connection, wanted, room, self._least_age_seconds)
+        claimed = await queue.claim_by_id(connection, ripe, self._worker) if ripe else []
+        return sorted(claimed, key=lambda one: (one.run_at, one.task_id))
 
     async def _claim_within_limits(
         self, connection: queue.Connection, wanted: list[Wanted], room: int
@@ -189,7 +200,7 @@ class Claimer:
         asked_stages = sorted({w.stage for w in wanted} & self._limited_stages)
         asked_lanes = sorted({w.lane for w in wanted} & self._limited_lanes)
         if not asked_stages and not asked_lanes:
-            return wanted, await queue.claim(connection, wanted, room, self._worker)
+            return wanted, await self._claim_rows(connection, wanted, room)
         async with connection.transaction():
             stage_limits = await queue.lock_limited_stages(connection, asked_stages) if asked_stages else {}
             lane_limits = await queue.lock_limited_lanes(connection, asked_lanes) if asked_lanes else {}
@@ -206,7 +217,7 @@ class Claimer:
                 if quota <= 0:
                     continue
                 asked.append(Wanted(w.stage, w.lane, quota, w.after))
-                taken = await queue.claim(connection, asked[-1:], quota, self._worker)
+                taken = await self._claim_rows(connection, asked[-1:], quota)
                 got += taken
                 if w.stage in stage_left:
                     stage_left[w.stage] -= len(taken)

@@ -19,7 +19,11 @@ Execution = Literal["async", "thread", "process"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageDefinition:
-    """A handler and its policy. ``None`` means: what the settings say."""
+    """A handler and its policy. ``None`` means: what the settings say.
+
+    ``order``: lower ones are served first; without one, the place in the pipeline counts, so earlier stages go first.
+    ``batch``: most rows of one claim. ``throttle``: most starts per coordination cycle of a runner.
+    """
 
     pipeline: str
     name: str
@@ -28,6 +32,9 @@ class StageDefinition:
     arguments: Arguments
     execution: Execution
     pool: int | None = None
+    order: int | None = None
+    batch: int | None = None
+    throttle: int | None = None
     timeout_seconds: float | None = None
     max_attempts: int | None = None
     max_running: int | None = None
@@ -38,6 +45,8 @@ class StageDefinition:
         what = f"Stage {self.pipeline}/{self.name}"
         for label, value in (
             ("pool", self.pool),
+            ("batch", self.batch),
+            ("throttle", self.throttle),
             ("max_running", self.max_running),
             ("max_attempts", self.max_attempts),
         ):
@@ -48,12 +57,20 @@ class StageDefinition:
                 what=what, problem=f"timeout = {self.timeout_seconds} has to be above 0, and 30 days at most"
             )
 
+    @property
+    def served(self) -> int:
+        """Where it stands among the stages of a worker."""
+        return self.position if self.order is None else self.order
+
     def policy(self) -> str:
         """What is kept in the stages table for people to read."""
         return orjson.dumps(
             {
                 "execution": self.execution,
                 "pool": self.pool,
+                "order": self.order,
+                "batch": self.batch,
+                "throttle": self.throttle,
                 "timeout_seconds": self.timeout_seconds,
                 "retry": {
                     "base_seconds": self.retry.base_seconds,
@@ -73,6 +90,9 @@ def define_stage(
     position: int,
     isolated: bool = False,
     pool: int | None = None,
+    order: int | None = None,
+    batch: int | None = None,
+    throttle: int | None = None,
     timeout: float | timedelta | None = None,
     max_attempts: int | None = None,
     max_running: int | None = None,
@@ -97,6 +117,9 @@ def define_stage(
         arguments=Arguments(name, function, Context),
         execution=execution,
         pool=pool,
+        order=order,
+        batch=batch,
+        throttle=throttle,
         timeout_seconds=None if timeout is None else seconds(timeout),
         max_attempts=max_attempts,
         max_running=max_running,

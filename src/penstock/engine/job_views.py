@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from penstock.engine.job_counts import JobCounts, counts_of, state_of
+from penstock.engine.job_steps import Steps, steps_of
 from penstock.errors import JobNotFound
 from penstock.lifecycle import JobState
 from penstock.storage import dead_letters, imports, items, jobs, lanes, reads
@@ -34,6 +35,7 @@ class JobView:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDetails:
     job: JobView
+    steps: Steps
     # Nothing of it can run before; None: something can, or nothing waits.
     next_due_at: datetime | None
     file: Import | None
@@ -56,6 +58,7 @@ async def show(connection: Connection, job_id: int, errors: int = 3) -> JobDetai
         if row is None:
             raise JobNotFound(job_id)
         moved = (await reads.job_movements(connection, [job_id]))[job_id]
+        at_stages = await reads.job_steps(connection, job_id)
         lately = await reads.job_ended_lately(connection, job_id)
         of_job = await lanes.of_job(connection, job_id)
         wanted = dead_letters.DeadLetterFilter(job_id=job_id)
@@ -66,7 +69,14 @@ async def show(connection: Connection, job_id: int, errors: int = 3) -> JobDetai
     view = _view(row, moved, now, per_second=lately / min(60.0, max((now - row["created_at"]).total_seconds(), 1.0)))
     if due_at is not None:
         view = replace(view, eta_seconds=None)  # the rate of the last minute says nothing about what is not due
-    return JobDetails(job=view, next_due_at=due_at, file=file, lanes=tuple(of_job), newest_errors=failed.rows)
+    return JobDetails(
+        job=view,
+        steps=steps_of(view.state, at_stages),
+        next_due_at=due_at,
+        file=file,
+        lanes=tuple(of_job),
+        newest_errors=failed.rows,
+    )
 
 
 def _view(row: Mapping[str, Any], moved: Mapping[str, Any], now: datetime, per_second: float | None = None) -> JobView:

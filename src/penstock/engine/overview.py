@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from penstock.engine.observe.stage_measures import share
 from penstock.engine.wording import failure, rate, span, stage_label
+from penstock.engine.worker_views import ProcessorView, WorkerView, processors_by_state, view_of_worker
+from penstock.errors import NotKnown
 from penstock.storage import dead_letters, reads, server_state, workers
 from penstock.storage.database import version_of
 from penstock.storage.dead_letters import DeadLetterFilter
@@ -16,12 +19,14 @@ _OLD_WAIT_SECONDS = 60.0
 _NEWEST_DEAD = 5
 
 
-_DECISIONS = ("claim", "inbox", "ewma_ms", "cpu_factor", "memory_factor", "errors_factor", "retry_spacing")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageView:
-    """``eta_seconds``: when the backlog would be gone at the present rate; None where nothing moves."""
+    """``eta_seconds``: when the backlog would be gone at the present rate; None where nothing moves.
+
+    ``mean_run_seconds`` is of the last hour. The rates are shares of what left the stage in the last hour, without what
+    was cancelled: successes are DONE or moved on, failures ERROR; not found and skipped are neither. None where nothing
+    was measured. ``retries_last_hour``: runs that burned an attempt and were tried again.
+    """
 
     pipeline: str
     stage: str
@@ -35,6 +40,14 @@ class StageView:
     ended_per_second: float
     eta_seconds: float | None
     failed_last_hour: int
+    mean_run_seconds: float | None
+    mean_run_seconds_last_minute: float | None
+    success_rate: float | None
+    failure_rate: float | None
+    runs_last_hour: int
+    retries_last_hour: int
+    max_attempts: int
+    policy: Mapping[str, Any]
     paused_at: datetime | None
     paused_by: str | None
     pause_reason: str | None
@@ -42,23 +55,6 @@ class StageView:
     @property
     def label(self) -> str:
         return stage_label(self.pipeline, self.stage)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerView:
-    id: int
-    name: str
-    host: str
-    pid: int
-    version: str
-    started_at: datetime
-    silent_seconds: float
-    running: int
-    busy: int
-    processors: int
-    stages: int
-    # Per stage: how much it claims and why, and what shrinks that, as its last heartbeat told.
-    decisions: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +88,7 @@ async def overview(connection: Connection) -> Overview:
         read_at=read_at,
         database=f"PostgreSQL {version_of(connection)}, database {taken['name']!r}",
         size_bytes=taken["size_bytes"],
-        workers=tuple(_worker(one) for one in found),
+        workers=tuple(view_of_worker(one) for one in found),
         stages=views,
         attention=tuple(_attention(views, bool(found), loads)),
         newest_dead_letters=dead.rows,
@@ -110,48 +106,33 @@ def _stage(load: Mapping[str, Any], moved: Mapping[str, Any], live: Sequence[Map
         running=load["running"],
         max_running=load["max_running"],
         workers=sum(load["id"] in one["stages"] for one in live),
-        processors=_processors(live, label),
+        processors=processors_by_state(live, label),
         oldest_wait_seconds=None if oldest is None else (load["read_at"] - oldest).total_seconds(),
         arrived_per_second=max(moved.get("arrived_per_second", 0.0), 0.0),
         ended_per_second=pace,
         eta_seconds=load["waiting"] / pace if pace > 0 and load["waiting"] else None,
         failed_last_hour=moved.get("failed_last_hour", 0),
+        mean_run_seconds=moved.get("mean_run_seconds"),
+        mean_run_seconds_last_minute=moved.get("mean_run_seconds_last_minute"),
+        success_rate=share(moved, "went_well_last_hour"),
+        failure_rate=share(moved, "failed_last_hour"),
+        runs_last_hour=moved.get("runs_last_hour", 0),
+        retries_last_hour=moved.get("retries_last_hour", 0),
+        max_attempts=load["max_attempts"],
+        policy=load["policy"],
         paused_at=load["paused_at"],
         paused_by=load["paused_by"],
         pause_reason=load["pause_reason"],
     )
 
 
-def _processors(live: Sequence[Mapping[str, Any]], label: str | None) -> dict[str, int]:
-    """Over all live workers, as of their last heartbeats."""
-    total: dict[str, int] = {}
-    for one in live:
-        for stage, told in one["status"].get("stages", {}).items():
-            if label in (None, stage):
-                for state, count in told.get("processors", {}).items():
-                    total[state] = total.get(state, 0) + count
-    return total
-
-
-def _worker(row: Mapping[str, Any]) -> WorkerView:
-    processors = _processors([row], None)
-    return WorkerView(
-        id=row["id"],
-        name=row["name"],
-        host=row["host"],
-        pid=row["pid"],
-        version=row["version"],
-        started_at=row["started_at"],
-        silent_seconds=row["silent_seconds"],
-        running=len(row["running"]),
-        busy=processors.get("busy", 0),
-        processors=sum(processors.values()),
-        stages=len(row["stages"]),
-        decisions={
-            label: {name: seen.get(name) for name in _DECISIONS}
-            for label, seen in (row["status"] or {}).get("stages", {}).items()
-        },
-    )
+def of_stage(seen: Overview, label: str) -> tuple[StageView, list[tuple[WorkerView, ProcessorView]]]:
+    """One stage and its processors that are not idle, with their workers. ``label`` also as pipeline/stage."""
+    for view in seen.stages:
+        if label in (view.label, f"{view.pipeline}/{view.stage}"):
+            busy = [(worker, one) for worker in seen.workers for one in worker.at_work if one.stage == view.label]
+            return view, sorted(busy, key=lambda pair: (pair[1].state != "error", pair[1].since))
+    raise NotKnown(kind="stage", name=label, known=[view.label for view in seen.stages])
 
 
 def _attention(views: Sequence[StageView], any_worker: bool, loads: Sequence[Mapping[str, Any]]) -> list[Attention]:

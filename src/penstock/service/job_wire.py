@@ -1,12 +1,14 @@
 """Jobs on the wire."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import Field
 
 from penstock.engine.job_counts import JobCounts
+from penstock.engine.job_steps import Steps
 from penstock.engine.job_views import JobView
 from penstock.service.wire import Wire
 from penstock.storage.imports import Import
@@ -63,7 +65,23 @@ class JobBody(Wire):
     import_: ImportState | None = Field(alias="import")
 
 
+class JobStep(Wire):
+    """`done`: moved on, or ended in this stage without a failure. The five sum to what has reached the stage."""
+
+    stage: str
+    waiting: int
+    running: int
+    done: int
+    failed: int
+    cancelled: int
+
+
 class JobDetail(JobBody):
+    current_step: str = Field(
+        description="not-started, the earliest stage that still holds items, completed, failed or cancelled."
+    )
+    progress: float = Field(ge=0, le=1, description="The share of all stages of all items that is behind them.")
+    steps: list[JobStep] = Field(description="In the order of the pipeline.")
     per_second: float | None
     eta_seconds: float | None
     next_due_at: datetime | None = Field(
@@ -101,6 +119,15 @@ def import_of(found: Import | None) -> ImportState | None:
         batch_reason=found.batch_why,
         problem=None if found.problem is None else ImportProblem.model_validate(dict(found.problem)),
     )
+
+
+def steps_of(found: Steps) -> dict[str, Any]:
+    """The fields of a detail about the way through the stages."""
+    return {
+        "current_step": found.current,
+        "progress": found.progress,
+        "steps": [JobStep.model_validate(asdict(step)) for step in found.steps],
+    }
 
 
 def fields_of(job: JobView, found: Import | None) -> dict[str, Any]:

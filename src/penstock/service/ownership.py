@@ -1,9 +1,12 @@
 """Whose object it is. What belongs to somebody else is answered like what does not exist, except to admins."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from penstock.service.actor import Actor
 from penstock.service.ground import Ground
 from penstock.service.problems import Problem, not_found
-from penstock.storage import jobs, tasks
+from penstock.storage import jobs, reads, tasks
 
 
 async def owner_of_task(ground: Ground, actor: Actor, task_id: int) -> str | None:
@@ -37,6 +40,14 @@ async def look_at_job(ground: Ground, actor: Actor, job_id: int) -> str | None:
     if owner not in (None, actor.name):
         await ground.note_look(actor.entry("job.look", kind="job", object=job_id, owner=owner))
     return owner
+
+
+async def visible_tasks(connection: Any, actor: Actor, task_ids: Sequence[int]) -> set[int]:
+    """Of these tasks, those whose number this actor may know."""
+    if actor.is_admin or not task_ids:
+        return set(task_ids)
+    rows = await reads.task_rows(connection, task_ids)
+    return {task_id for task_id, row in rows.items() if _may_see(actor, row["owner"])}
 
 
 def whose(actor: Actor, user: str) -> str | None:

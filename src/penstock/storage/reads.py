@@ -176,6 +176,11 @@ async def job_movements(connection: Connection, job_ids: Sequence[int]) -> dict[
     return {row["job_id"]: row for row in rows}
 
 
+async def job_steps(connection: Connection, job_id: int) -> list[Row]:
+    """In the order of the pipeline. ``well`` ended there without a failure; ``present`` includes ``running``."""
+    return [dict(row) for row in await connection.fetch(_sql.job_steps, job_id)]
+
+
 async def job_ended_lately(connection: Connection, job_id: int, at_most: int = 20_000) -> int:
     ended: int = await connection.fetchval(_sql.job_ended_lately, job_id, at_most)
     return ended

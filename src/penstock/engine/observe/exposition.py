@@ -14,6 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from penstock.engine.observe.counter import COUNTERS, Counter, Key
+from penstock.engine.observe.stage_measures import Sample, measured
 from penstock.engine.observe.timings import TIMES
 from penstock.errors import DatabaseError
 from penstock.storage import reads, workers
@@ -25,6 +26,13 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
     "penstock_stage_running": (("stage",), "tasks of the stage that are leased, in the whole fleet"),
     "penstock_stage_oldest_wait_seconds": (("stage",), "how long the oldest task that could run has been due"),
     "penstock_stage_paused": (("stage",), "1 while the stage is paused"),
+    "penstock_stage_run_seconds_mean": (
+        ("stage", "window"),
+        "mean time of a run over the last hour or minute, in the whole fleet",
+    ),
+    "penstock_stage_success_ratio": (("stage",), "share of what left the stage in the last hour that went well"),
+    "penstock_stage_failure_ratio": (("stage",), "share of what left the stage in the last hour that failed"),
+    "penstock_stage_retries_last_hour": (("stage",), "runs of the last hour that were tried again"),
     "penstock_workers_live": ((), "workers with a current lease, in the whole fleet"),
     "penstock_processors": (("stage", "state"), "processors of this supervisor: idle, busy, error"),
     "penstock_inbox": (("stage",), "tasks claimed by this supervisor that wait for a processor"),
@@ -44,7 +52,6 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
 _FROM_ZERO = frozenset({"penstock_stale_settles_total", "penstock_crashes_total", "penstock_rescued_total"})
 
 Connect = Callable[[], AbstractAsyncContextManager[Any]]
-Sample = tuple[tuple[str, ...], float]
 
 
 class RunnerView:
@@ -86,7 +93,7 @@ class Exposition(Collector):
     async def _of_database(self) -> dict[str, list[Sample]]:
         try:
             async with self._connect() as connection:
-                stages = await reads.stage_load(connection)
+                stages, rates = await reads.stage_load(connection), await reads.stage_rates(connection)
                 live = sum(1 for worker in await workers.listing(connection) if worker["live"])
         except Exception as error:
             if not (passing(error) or isinstance(error, DatabaseError)):
@@ -105,6 +112,8 @@ class Exposition(Collector):
             found.setdefault("penstock_stage_running", []).append((label, stage["running"]))
             found.setdefault("penstock_stage_oldest_wait_seconds", []).append((label, waited))
             found.setdefault("penstock_stage_paused", []).append((label, int(stage["paused_at"] is not None)))
+            for name, sample in measured(label[0], rates.get(stage["id"], {})):
+                found.setdefault(name, []).append(sample)
         return found
 
     def _of_runners(self) -> dict[str, list[Sample]]:

@@ -1,15 +1,27 @@
 """Gives waiting tasks to idle processors.
 
-By default at once, whenever a processor is free. In the paced profile a cycle every few seconds lets a few tasks per
-stage start. A task under which a process died before runs alone in its runner, so that if it kills again, it is the
-only suspect.
+By default at once, whenever a processor is free. A stage with a throttle starts at most so many tasks per cycle of a
+few seconds; in the paced profile every stage has one. A task under which a process died before runs alone in its
+runner, so that if it kills again, it is the only suspect.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from penstock.config import Settings
+from penstock.engine.run import LiveStage
 from penstock.engine.worker.inbox import Inbox
 from penstock.engine.worker.pool import Pool, Processor
 from penstock.model import Claimed
+
+
+def throttles(settings: Settings, stages: Iterable[LiveStage]) -> dict[int, int]:
+    """Most starts per cycle, by stage. The paced profile has one for every stage, the other for those that ask."""
+    paced = settings.profile == "paced"
+    return {
+        stage.id: stage.definition.throttle or settings.assignments_per_cycle
+        for stage in stages
+        if paced or stage.definition.throttle is not None
+    }
 
 
 class Coordinator:
@@ -17,12 +29,13 @@ class Coordinator:
         self,
         *,
         inboxes: Mapping[int, Inbox],
-        assignments_per_cycle: int | None = None,
+        per_cycle: Mapping[int, int] | None = None,
     ) -> None:
-        """``inboxes`` by stage id, in the order the stages are served. ``assignments_per_cycle`` None: no throttle."""
+        """``inboxes`` by stage id, in the order the stages are served. ``per_cycle``: the throttled stages and how many
+        of each may start before the next cycle."""
         self._inboxes = inboxes
-        self._per_cycle = assignments_per_cycle
-        self._allowance = dict.fromkeys(inboxes, 0)
+        self._per_cycle = dict(per_cycle or {})
+        self._allowance = dict.fromkeys(self._per_cycle, 0)
         self._pools: dict[int, Pool] = {}
         self._suspect: tuple[Pool, Claimed] | None = None
         self._alone = False
@@ -32,17 +45,21 @@ class Coordinator:
     def attach(self, pool: Pool) -> None:
         self._pools[pool.stage.id] = pool
 
+    def cycle(self) -> int:
+        """A new cycle begins: throttled stages may start their number again. Returns how many tasks may start."""
+        self._allowance.update(self._per_cycle)
+        return self.run_once()
+
     def run_once(self) -> int:
-        """One cycle: stages in order, each up to its allowance. Returns how many tasks may start."""
+        """Stages in order, each up to what is left of its allowance. Returns how many tasks may start."""
         if self._suspect is not None:
             # Nobody may start before it. While others run, the end of the last one wakes it.
             return self._suspect[0].wake(1) if self.running == 0 else 0
         total = 0
         for stage, pool in self._pools.items():
             count = min(len(self._inboxes[stage]), pool.idle_count)
-            if self._per_cycle is not None:
-                count = min(count, self._per_cycle)
-                self._allowance[stage] = count
+            if stage in self._allowance:
+                count = min(count, self._allowance[stage])
             pool.wake(count)
             total += count
         return total
@@ -58,13 +75,13 @@ class Coordinator:
         if self._suspect is not None:
             return self._start_suspect(pool)
         stage = pool.stage.id
-        if self._per_cycle is not None:
-            if self._allowance[stage] <= 0:
-                return None
-            self._allowance[stage] -= 1
+        if self._allowance and self._allowance.get(stage, 1) <= 0:
+            return None
         claimed = self._inboxes[stage].take()
         if claimed is None:
             return None
+        if stage in self._allowance:
+            self._allowance[stage] -= 1
         if claimed.crashes:
             self._suspect = (pool, claimed)
             return self._start_suspect(pool)

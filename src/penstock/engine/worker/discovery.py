@@ -17,6 +17,7 @@ from penstock.engine.events import Events
 from penstock.engine.link_watch import LinkWatch
 from penstock.engine.run import LiveStage
 from penstock.engine.worker.adaptation import Adaptation
+from penstock.engine.worker.beat import Beat
 from penstock.engine.worker.inbox import Inbox, Refusal
 from penstock.engine.worker.orphans import Orphans
 from penstock.engine.worker.pool import Pool
@@ -63,6 +64,7 @@ class Discovery:
         self._wake = asyncio.Event()
         self._hinted = False
         self._paced = settings.profile == "paced"
+        self._beat = Beat(settings.discovery_seconds)
         self.polled_at = time.monotonic()
         # How far the local clock is behind the database's; waits are measured in the database's time.
         self.clock_behind_seconds = 0.0
@@ -149,9 +151,16 @@ class Discovery:
             await checkpoints.earlier(connection, later, [self._stages[one.stage].definition.version for one in later])
 
     def _room(self, stage: int, hinted: bool) -> int:
-        inbox, pool = self._inboxes[stage], self._pools[stage]
+        """How many to claim now: as many as there is use for, and never more than the stage's own batch."""
+        batch = self._stages[stage].definition.batch
         if self._paced:
-            return max(0, min(self._settings.paced_batch, inbox.size) - len(inbox))
+            inbox = self._inboxes[stage]
+            return max(0, min(batch or self._settings.paced_batch, inbox.size) - len(inbox))
+        room = self._useful(stage, hinted)
+        return room if batch is None else min(room, batch)
+
+    def _useful(self, stage: int, hinted: bool) -> int:
+        inbox, pool = self._inboxes[stage], self._pools[stage]
         if stage in self._claimer.limited_stages:
             # Under a fleet-wide limit a waiting task would keep a slot from somebody who could run it now.
             return max(0, pool.idle_count - len(inbox))
@@ -191,7 +200,7 @@ class Discovery:
 
     async def _pause(self, empty: int, owed: float | None = None) -> None:
         if self._paced:
-            await asyncio.sleep(self._settings.discovery_seconds)
+            await asyncio.sleep(self._beat.pause_seconds())
             return
         pause = pause_seconds(
             empty_claims=empty,
@@ -214,12 +223,13 @@ class Discovery:
 class Pace:
     """How fast the tasks of a stage are, as this runner measures it."""
 
-    __slots__ = ("errors", "ewma_ms", "run_seconds", "runs", "wait_seconds", "waits")
+    __slots__ = ("errors", "ewma_ms", "retries", "run_seconds", "runs", "wait_seconds", "waits")
 
     def __init__(self) -> None:
         self.ewma_ms: float | None = None
         self.runs = 0
         self.errors = 0
+        self.retries = 0
         self.run_seconds = 0.0
         self.waits = 0
         self.wait_seconds = 0.0

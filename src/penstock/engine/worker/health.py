@@ -13,6 +13,7 @@ from typing import Any
 from penstock.config import Settings
 from penstock.engine.events import Events
 from penstock.engine.run import DeadlinePassed
+from penstock.engine.worker.beat import Beat
 from penstock.engine.worker.coordinator import Coordinator
 from penstock.engine.worker.discovery import Discovery
 from penstock.engine.worker.inbox import Inbox
@@ -28,8 +29,9 @@ _MANY_DEAD_ROWS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """One look. ``problems`` are sentences, empty when all is well."""
+    """One look. ``problems`` are sentences, empty when all is well; ``at_seconds`` is the database's time."""
 
+    at_seconds: float
     stuck_processors: int
     stuck_rows: int
     woken: int
@@ -57,10 +59,13 @@ class Health:
         self._discovery = discovery
         self._events = events
         self._database = database
+        # What people see; None before the first look.
+        self.last: Report | None = None
 
     async def run(self) -> None:
+        beat = Beat(self._settings.health_seconds)
         while True:
-            await asyncio.sleep(self._settings.health_seconds)
+            await asyncio.sleep(beat.pause_seconds())
             await self.run_once()
 
     async def run_once(self) -> Report:
@@ -71,8 +76,13 @@ class Health:
         if silent > self._longest_silence():
             problems.append(f"no claim was made for {silent:.0f} s")
         rows = await self._ask_database(problems)
-        report = Report(
-            stuck_processors=stuck, stuck_rows=rows, woken=woken, seconds_since_poll=silent, problems=tuple(problems)
+        report = self.last = Report(
+            at_seconds=time.time() + self._discovery.clock_behind_seconds,
+            stuck_processors=stuck,
+            stuck_rows=rows,
+            woken=woken,
+            seconds_since_poll=silent,
+            problems=tuple(problems),
         )
         self._events.emit(
             "worker.health",

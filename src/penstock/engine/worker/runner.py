@@ -11,14 +11,17 @@ from penstock.engine.claim import Claimer
 from penstock.engine.events import Events
 from penstock.engine.run import DeadlinePassed, HandBack, LiveStage, StopAsked
 from penstock.engine.settle import Settler
-from penstock.engine.worker.coordinator import Coordinator
+from penstock.engine.worker.beat import Beat
+from penstock.engine.worker.coordinator import Coordinator, throttles
 from penstock.engine.worker.discovery import Discovery, Pace
 from penstock.engine.worker.facilities import Facilities
 from penstock.engine.worker.health import Health
 from penstock.engine.worker.inbox import Held, Inbox, Refusal
 from penstock.engine.worker.listener import Listener
+from penstock.engine.worker.measuring import Measuring
 from penstock.engine.worker.orphans import Orphans
 from penstock.engine.worker.pool import Pool
+from penstock.engine.worker.shown import at_work, report_shown
 from penstock.engine.worker.slots import Slots
 from penstock.failpoints import Failpoints
 from penstock.model import Claimed, Finish, Release, Settlement
@@ -61,11 +64,8 @@ class Runner:
         self._held = Held()
         self._inboxes = {stage: Inbox(held=self._held, size=settings.inbox_size) for stage in self.stages}
         self._pace = {stage: Pace() for stage in self.stages}
-        paced = settings.profile == "paced"
-        self._coordinator = Coordinator(
-            inboxes=self._inboxes,
-            assignments_per_cycle=settings.assignments_per_cycle if paced else None,
-        )
+        self._throttles = throttles(settings, stages)
+        self._coordinator = Coordinator(inboxes=self._inboxes, per_cycle=self._throttles)
         self._lapsed = lapsed
         self._claim_link = Link(settings, url, purpose="claim")
         self._settle_link = Link(settings, url, purpose="settle", lock_timeout_ms=500)
@@ -92,6 +92,8 @@ class Runner:
         )
         self._pools = self._make_pools()
         self._discovery = self._make_discovery()
+        self._health: Health | None = None
+        self._measuring: Measuring | None = None
         self._listener = Listener(
             settings=settings,
             url=url,
@@ -110,16 +112,19 @@ class Runner:
             self._discovery.clock_behind_seconds = await changes.clock(connection) - time.time()
         for pool in self._pools.values():
             pool.start()
+        self._health = self._make_health()
+        self._measuring = Measuring(database=self._facilities.pool, paces=self._pace)
         loops: list[tuple[str, Coroutine[Any, Any, None]]] = [
             ("settle", self._settler.run()),
             ("discovery", self._discovery.run()),
             ("deadlines", self._watch_deadlines()),
-            ("health", self._make_health().run()),
+            ("health", self._health.run()),
+            ("measuring", self._measuring.run()),
         ]
         if self._settings.listen and self._settings.profile == "event":
             loops.append(("listener", self._listener.run()))
-        if self._settings.profile == "paced":
-            loops.append(("coordinator", self._paced_cycles()))
+        if self._throttles:
+            loops.append(("coordinator", self._cycles()))
         self._failure = asyncio.get_running_loop().create_future()
         for name, loop in loops:
             task = asyncio.create_task(loop, name=f"penstock-{name}")
@@ -150,6 +155,8 @@ class Runner:
         self._hand_back_stubborn()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._settler.drained(), 5.0)
+        if self._measuring is not None:
+            await self._measuring.last()
         await self._close()
         self._events.emit("worker.stopped", worker=self.worker)
 
@@ -241,6 +248,8 @@ class Runner:
             self._let_go((claimed.task_id,))
         else:
             if type(settlement) is not Finish or settlement.error is not None:
+                if type(settlement) is Release and settlement.burned:
+                    self._pace[claimed.stage].retries += 1
                 self._note(claimed, settlement)
             self._settler.add(settlement)
         if len(self._inboxes[claimed.stage]) <= self._discovery.low_water[claimed.stage]:
@@ -303,10 +312,11 @@ class Runner:
         if owed:
             self._coordinator.run_once()
 
-    async def _paced_cycles(self) -> None:
+    async def _cycles(self) -> None:
+        beat = Beat(self._settings.coordination_seconds)
         while True:
-            self._coordinator.run_once()
-            await asyncio.sleep(self._settings.coordination_seconds)
+            self._coordinator.cycle()
+            await asyncio.sleep(beat.pause_seconds())
 
     # ---------------------------------------------------------------- seeing
 
@@ -316,7 +326,8 @@ class Runner:
         return {stage.label: self._pace[stage_id] for stage_id, stage in self.stages.items()}
 
     def status(self) -> dict[str, Any]:
-        """What the heartbeat carries: per stage the processors, the inbox and the pace."""
+        """What the heartbeat carries: per stage processors, inbox and pace; who is busy; the last report."""
+        now = time.time() + self._discovery.clock_behind_seconds
         return {
             "stages": {
                 stage.label: {
@@ -333,6 +344,8 @@ class Runner:
             "stale": self._settler.stale,
             "held": len(self._held),
             "polled_seconds_ago": time.monotonic() - self._discovery.polled_at,
+            "at_work": at_work({stage.label: self._pools[stage_id] for stage_id, stage in self.stages.items()}, now),
+            "health": report_shown(None if self._health is None else self._health.last),
             "progress": {str(task): told for task, told in list(self._facilities.reported.items())[:100]},
         }
 
@@ -373,6 +386,7 @@ class Runner:
             failpoints=self._failpoints,
             pipelines=pipelines,
             job=self._job,
+            least_age_seconds=self._settings.minimum_age_seconds if self._settings.profile == "paced" else 0.0,
         )
         return Discovery(
             claimer=claimer,

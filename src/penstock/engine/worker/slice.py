@@ -72,7 +72,8 @@ class Slices:
             only=[pipeline],
             upkeep=False,
             job=job_id,
-            settings=settings.model_copy(update={"lease_seconds": lease_seconds}),
+            # Somebody waits for the answer: the gentle profile would look once a minute.
+            settings=settings.model_copy(update={"lease_seconds": lease_seconds, "profile": "event"}),
         )
         try:
             await worker.start()

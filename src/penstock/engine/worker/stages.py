@@ -14,7 +14,8 @@ async def _never(*_: Any) -> Any:
 
 
 def live_stages(app: Penstock, settings: Settings, only: Collection[str] = ()) -> list[LiveStage]:
-    """In order: pipelines as declared, within each the earlier stages first.
+    """As they are served: by their ``order``, which is the place in the pipeline where a stage does not say it;
+    of equal ones the pipeline that was declared first.
 
     ``only`` names pipelines (or pipeline/stage) to serve; an unknown name is an error, so that a typing mistake does
     not make a worker that serves nothing.
@@ -43,7 +44,7 @@ def live_stages(app: Penstock, settings: Settings, only: Collection[str] = ()) -
             )
     if missing := set(only) - known:
         raise NotKnown(kind="stage", name=sorted(missing)[0], known=known)
-    return found
+    return sorted(found, key=lambda stage: stage.definition.served)
 
 
 def slot_count(stages: Iterable[LiveStage]) -> int:

@@ -13,9 +13,9 @@ from penstock.engine.steering import tasks as task_steering
 from penstock.lifecycle import State
 from penstock.service.actor import Actor, Operator, Viewer
 from penstock.service.ground import Ground, ground_of
-from penstock.service.job_wire import Counts, JobBody, JobDetail, QueueState, counts_of, fields_of
+from penstock.service.job_wire import Counts, JobBody, JobDetail, QueueState, counts_of, fields_of, steps_of
 from penstock.service.ownership import look_at_job, owner_of_job, whose
-from penstock.service.parameters import COUNTED, After, Flag, PageSize, Text, UserId
+from penstock.service.parameters import COUNTED, LONGEST_NAME, STORABLE, After, Flag, PageSize, Text, UserId
 from penstock.service.problems import Problem, documented, not_found
 from penstock.service.wire import MOST_ID, JobId, Wire
 from penstock.storage import imports, items, jobs
@@ -37,13 +37,17 @@ class PauseBody(Wire):
 
 class ReprocessBody(Wire):
     """`scope: items` takes `itemIds`; `scope: job` takes everything in `statuses` (ERROR, unless said otherwise). What
-    is PENDING and waits for its next try starts now."""
+    is PENDING and waits for its next try starts now.
+
+    `fromStage`: run again from this stage on. Results of earlier stages are kept; later stages are computed again only
+    where their input or their version is another one. An item that never got so far starts where it ended."""
 
     scope: Literal["job", "items"]
     item_ids: (
         Annotated[list[Annotated[int, Field(ge=1, le=MOST_ID), COUNTED]], Field(max_length=_MOST_ITEMS)] | None
     ) = None
     statuses: Annotated[list[AgainName], Field(min_length=1, max_length=6)] | None = None
+    from_stage: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=STORABLE)] | None = None
     reset_attempts: Flag = True
 
 
@@ -110,6 +114,7 @@ async def _detail(ground: Ground, job_id: int) -> JobDetail:
     paused = next((lane for lane in details.lanes if lane["paused_at"] is not None), None)
     return JobDetail(
         **fields_of(details.job, found),
+        **steps_of(details.steps),
         per_second=details.job.per_second,
         eta_seconds=details.job.eta_seconds,
         next_due_at=details.next_due_at,
@@ -175,16 +180,24 @@ async def reprocess(request: Request, actor: Operator, job_id: JobId, body: Repr
         if body.item_ids is not None:
             raise Problem(400, "`itemIds` goes with scope `items`.")
         states = [State[name] for name in body.statuses or ("ERROR",)]
+        if body.from_stage is not None and State.PENDING in states:
+            raise Problem(400, "`fromStage` goes with items that have ended; leave PENDING out of `statuses`.")
         started = await steering.reprocess(
-            ground.app, job_id, by=actor.name, statuses=states, reset_attempts=body.reset_attempts
+            ground.app,
+            job_id,
+            by=actor.name,
+            statuses=states,
+            from_stage=body.from_stage,
+            reset_attempts=body.reset_attempts,
         )
-    details = {"scope": body.scope, "statuses": body.statuses, "started": started}
+    details = {"scope": body.scope, "statuses": body.statuses, "fromStage": body.from_stage, "started": started}
     await ground.note(actor.entry("job.reprocess", kind="job", object=job_id, owner=owner, **details))
     return Reprocessed(started=started)
 
 
 async def _reprocess_items(ground: Ground, actor: Actor, job_id: int, body: ReprocessBody) -> int:
-    """Ids of other jobs are not there for this one. With `statuses`, only those of them that are in one."""
+    """Ids of other jobs are not there for this one. With `statuses`, only those of them that are in one. From a stage
+    only what has ended: moving what waits would lose its place."""
     if not body.item_ids:
         raise Problem(400, "Scope `items` needs `itemIds`.")
     wanted = list(dict.fromkeys(body.item_ids))
@@ -195,6 +208,12 @@ async def _reprocess_items(ground: Ground, actor: Actor, job_id: int, body: Repr
         rows = await items.rows(connection, wanted)
     if body.statuses is not None:
         rows = [row for row in rows if row["status"].name in body.statuses]
+    if body.from_stage is not None:
+        wanted = [row["item_id"] for row in rows]
+        started = await task_steering.reprocess(
+            ground.app, wanted, by=actor.name, from_stage=body.from_stage, reset_attempts=body.reset_attempts
+        )
+        return len(started)
     waiting = [row["item_id"] for row in rows if row["status"] is State.PENDING]
     hastened = await steering.hasten(ground.app, job_id, by=actor.name, task_ids=waiting) if waiting else 0
     if not (ended := [row["item_id"] for row in rows if row["status"] is not State.PENDING]):

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path, Request
 from pydantic import Field
 
-from penstock.engine.overview import StageView, overview
+from penstock.engine.overview import StageView, of_stage, overview
 from penstock.engine.steering import stages
 from penstock.service.actor import Actor, Operator, Viewer
 from penstock.service.ground import Ground, ground_of
+from penstock.service.ownership import visible_tasks
 from penstock.service.parameters import COUNTED, LONGEST_NAME, STORABLE, Text
 from penstock.service.problems import documented, not_found
 from penstock.service.wire import Wire
@@ -23,8 +24,30 @@ Stage = Annotated[str, Path(min_length=1, max_length=LONGEST_NAME, pattern=STORA
 _ONE = "/{pipeline:path}/{stage:path}"
 
 
+class Retry(Wire):
+    base_seconds: float
+    factor: float
+    cap_seconds: float
+
+
+class StagePolicy(Wire):
+    """As the code declares it; null: what the worker's settings say. `order`: lower ones are served first, and null
+    means the place in the pipeline. `batch`: most rows of a claim. `throttle`: most starts per coordination cycle."""
+
+    execution: str | None = None
+    pool: int | None = None
+    order: int | None = None
+    batch: int | None = None
+    throttle: int | None = None
+    timeout_seconds: float | None = None
+    retry: Retry | None = None
+    version: str | None = None
+
+
 class StageItem(Wire):
-    """``processors`` by state and ``workers`` are as of the last heartbeats; rates are of the last minute."""
+    """``processors`` by state and ``workers`` are as of the last heartbeats; arrivals and endings per second are of the
+    last minute. `meanRunSeconds`, `successRate` (DONE or moved on), `failureRate` (ERROR) and retries are of the last
+    hour; null: nothing was measured."""
 
     pipeline: str
     stage: str
@@ -38,6 +61,14 @@ class StageItem(Wire):
     ended_per_second: float
     eta_seconds: float | None
     failed_last_hour: int
+    mean_run_seconds: float | None
+    mean_run_seconds_last_minute: float | None
+    success_rate: float | None
+    failure_rate: float | None
+    runs_last_hour: int
+    retries_last_hour: int
+    max_attempts: int
+    policy: StagePolicy
     paused_at: datetime | None
     paused_by: str | None
     pause_reason: str | None
@@ -45,6 +76,24 @@ class StageItem(Wire):
 
 class StageList(Wire):
     items: list[StageItem]
+    read_at: datetime
+
+
+class Processor(Wire):
+    """One that is not idle, as of its worker's last heartbeat. `error`: past its deadline or asked to stop, and still
+    holding its task. `taskId` is null where the task is somebody else's."""
+
+    name: str
+    state: str
+    task_id: int | None
+    since: datetime
+    worker: str
+
+
+class StageDetail(StageItem):
+    """`atWork` is bounded per worker; those in error and those that have run longest come first."""
+
+    at_work: list[Processor]
     read_at: datetime
 
 
@@ -64,6 +113,27 @@ async def listing(request: Request, actor: Viewer) -> StageList:
     async with ground_of(request).app.connection() as connection:
         seen = await overview(connection)
     return StageList(items=[item_of(view) for view in seen.stages], read_at=seen.read_at)
+
+
+@router.get(_ONE, operation_id="getStage")
+async def show(request: Request, actor: Viewer, pipeline: Pipeline, stage: Stage) -> StageDetail:
+    """One stage with its policy, and its processors that are busy or in error, by name."""
+    label = f"{pipeline}/{stage}"
+    async with ground_of(request).app.connection() as connection:
+        seen = await overview(connection)
+        view, busy = of_stage(seen, label)
+        visible = await visible_tasks(connection, actor, [one.task_id for _, one in busy])
+    at_work = [
+        Processor(
+            name=one.name,
+            state=one.state,
+            task_id=one.task_id if one.task_id in visible else None,
+            since=one.since,
+            worker=worker.name,
+        )
+        for worker, one in busy
+    ]
+    return StageDetail(**_fields(view), at_work=at_work, read_at=seen.read_at)
 
 
 @router.post(f"{_ONE}/pause", operation_id="pauseStage")
@@ -107,4 +177,10 @@ async def _changed(ground: Ground, actor: Actor, action: str, label: str, **deta
 
 
 def item_of(view: StageView) -> StageItem:
-    return StageItem.model_validate(asdict(view))
+    return StageItem.model_validate(_fields(view))
+
+
+def _fields(view: StageView) -> dict[str, Any]:
+    """A policy may come from a newer or older Penstock: what is not known here is left out."""
+    policy = {name: value for name, value in view.policy.items() if name in StagePolicy.model_fields}
+    return {**asdict(view), "policy": policy}

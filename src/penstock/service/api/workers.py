@@ -5,7 +5,8 @@ from datetime import datetime
 
 from fastapi import APIRouter, Request
 
-from penstock.engine.overview import WorkerView, overview
+from penstock.engine.overview import overview
+from penstock.engine.worker_views import WorkerView
 from penstock.service.actor import Viewer
 from penstock.service.ground import ground_of
 from penstock.service.problems import documented
@@ -31,8 +32,20 @@ class StageDecision(Wire):
     retry_spacing: float | None
 
 
+class HealthReport(Wire):
+    """A worker's last look at itself. `problems` are sentences, none when all is well."""
+
+    at: datetime
+    stuck_processors: int
+    stuck_rows: int
+    woken: int
+    seconds_since_poll: float
+    problems: list[str]
+
+
 class WorkerItem(Wire):
-    """``running``: handlers that had started at the last heartbeat, ``silentSeconds`` ago."""
+    """``running``: handlers that had started at the last heartbeat, ``silentSeconds`` ago. `busy` and `error`: its
+    processors in these states. `health`: null before its first look."""
 
     id: int
     name: str
@@ -43,9 +56,11 @@ class WorkerItem(Wire):
     silent_seconds: float
     running: int
     busy: int
+    error: int
     processors: int
     stages: int
     decisions: dict[str, StageDecision]
+    health: HealthReport | None
 
 
 class WorkerList(Wire):
@@ -62,4 +77,7 @@ async def listing(request: Request, actor: Viewer) -> WorkerList:
 
 
 def item_of(view: WorkerView) -> WorkerItem:
-    return WorkerItem.model_validate(asdict(view))
+    """Without what its processors run: that is with the stages, where tasks of others are left out."""
+    fields = asdict(view)
+    del fields["at_work"]
+    return WorkerItem.model_validate(fields)

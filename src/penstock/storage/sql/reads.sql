@@ -115,7 +115,16 @@ select stage,
        coalesce(sum(n) filter (where state = 0 and minute >= date_trunc('minute', now()) - interval '1 minute'), 0)
            / (60 + extract(epoch from now() - date_trunc('minute', now())))::float8 as arrived_per_second,
        coalesce(sum(n) filter (where state between 2 and 6), 0)::bigint as ended_last_hour,
-       greatest(coalesce(sum(n) filter (where state = 3), 0), 0)::bigint as failed_last_hour
+       greatest(coalesce(sum(n) filter (where state = 3), 0), 0)::bigint as failed_last_hour,
+       coalesce(sum(n) filter (where state in (2, 7)), 0)::bigint as went_well_last_hour,
+       coalesce(sum(n) filter (where state in (2, 3, 4, 5, 7)), 0)::bigint as left_last_hour,
+       -- What runners measured: see sql/statistics.sql.
+       coalesce(sum(n) filter (where state = 20), 0)::bigint as runs_last_hour,
+       coalesce(sum(n) filter (where state = 21), 0)::bigint as retries_last_hour,
+       (sum(n) filter (where state = 22) / nullif(sum(n) filter (where state = 20), 0) / 1000)::float8 as mean_run_seconds,
+       (coalesce(sum(n) filter (where state = 22 and minute >= date_trunc('minute', now()) - interval '1 minute'), 0)
+           / nullif(sum(n) filter (where state = 20 and minute >= date_trunc('minute', now()) - interval '1 minute'), 0)
+           / 1000)::float8 as mean_run_seconds_last_minute
 from penstock.statistics where minute >= now() - interval '1 hour'
 group by stage
 
@@ -176,6 +185,24 @@ cross join lateral (
     where s.pipeline = l.pipeline) q
 where j.id = any ($1::bigint[])
 group by j.id
+
+-- name: job_steps
+-- Where the tasks of one job are, stage by stage, from the counters; only leased rows are counted.
+select s.name, s.position, coalesce(sum(c.present), 0)::bigint as present, coalesce(sum(c.well), 0)::bigint as well,
+       coalesce(sum(c.error), 0)::bigint as error, coalesce(sum(c.cancelled), 0)::bigint as cancelled,
+       coalesce(sum(q.running), 0)::bigint as running
+from penstock.jobs j
+join penstock.stages s on s.pipeline = j.pipeline
+left join penstock.lanes l on l.job_id = j.id
+cross join lateral (
+    select sum(case state when 0 then n else -n end) as present, sum(n) filter (where state in (2, 4, 5)) as well,
+           sum(n) filter (where state = 3) as error, sum(n) filter (where state = 6) as cancelled
+    from penstock.counts where lane = l.id and stage = s.id) c
+cross join lateral (
+    select count(*) as running from penstock.queue where stage = s.id and lane = l.id and worker is not null) q
+where j.id = $1
+group by s.id
+order by s.position, s.id
 
 -- name: job_ended_lately
 -- How many of a job's tasks ended in the last minute, for its ETA; counts an index range, never more than $2 a state.

@@ -1,0 +1,50 @@
+"""What a runner tells about itself besides numbers: who is busy with what, and the last health report.
+
+It goes into every heartbeat, so it is bounded; those in trouble and those that have run longest come first.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from penstock.engine.worker.health import Report
+from penstock.engine.worker.pool import Pool, ProcessorState
+
+_MOST_PER_STAGE = 20
+_MOST = 100
+_MOST_PROBLEMS = 10
+
+
+def at_work(pools: Mapping[str, Pool], now_seconds: float) -> list[dict[str, Any]]:
+    """Processors that are not idle, by the label of their stage. ``since_seconds`` is in the time of ``now_seconds``.
+
+    May be called from another thread: a processor that ends meanwhile is left out.
+    """
+    shown: list[dict[str, Any]] = []
+    now_ns = time.monotonic_ns()
+    for label, pool in pools.items():
+        of_stage = []
+        for processor in pool.processors:
+            claimed, state, started = processor.claimed, processor.state, processor.started
+            if claimed is not None and state is not ProcessorState.IDLE:
+                since = now_seconds - (now_ns - started) / 1e9
+                of_stage.append(
+                    {
+                        "name": processor.name,
+                        "stage": label,
+                        "state": state.value,
+                        "task": claimed.task_id,
+                        "since_seconds": round(since, 3),
+                    }
+                )
+        shown += sorted(of_stage, key=_urgency)[:_MOST_PER_STAGE]
+    return sorted(shown, key=_urgency)[:_MOST]
+
+
+def _urgency(one: Mapping[str, Any]) -> tuple[bool, float]:
+    return one["state"] != ProcessorState.ERROR.value, one["since_seconds"]
+
+
+def report_shown(report: Report | None) -> dict[str, Any] | None:
+    return None if report is None else {**asdict(report), "problems": list(report.problems[:_MOST_PROBLEMS])}

@@ -1,0 +1,77 @@
+"""All models that can be chosen here: the one that comes along, and those of the models file."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from penstock import Penstock
+from penstock.apps.website_analysis.models.endpoint import Endpoint
+from penstock.apps.website_analysis.models.model import OFFLINE, Model
+from penstock.apps.website_analysis.models.models_file import read
+from penstock.apps.website_analysis.models.openai import EndpointModel
+from penstock.errors import NotKnown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelView:
+    """A model as people see it. Prices per million tokens; ``problem``: why it cannot be asked."""
+
+    name: str
+    model: str
+    host: str | None
+    input_price: float
+    output_price: float
+    problem: str | None
+
+
+class Models:
+    """One per process: models share their connections, circuits and limits of calls at once."""
+
+    def __init__(self, app: Penstock, environment: Mapping[str, str] = os.environ) -> None:
+        self._app = app
+        self._endpoints = {one.name: one for one in read(app.settings, environment)}
+        self._made: dict[str, Model] = {}
+
+    def choose(self, names: Iterable[str]) -> list[Model]:
+        """In the order given, each once."""
+        return [self._model(name) for name in dict.fromkeys(names)]
+
+    def check(self, names: Iterable[str]) -> None:
+        """Raises NotKnown as ``choose`` does, and makes no model: for whoever takes an order."""
+        for name in names:
+            if name != OFFLINE and name not in self._endpoints:
+                raise NotKnown(kind="model", name=name, known=[OFFLINE, *self._endpoints])
+
+    def listing(self) -> list[ModelView]:
+        offline = ModelView(name=OFFLINE, model=OFFLINE, host=None, input_price=0.0, output_price=0.0, problem=None)
+        return [offline, *map(_view, self._endpoints.values())]
+
+    async def close(self) -> None:
+        made, self._made = self._made, {}
+        for model in made.values():
+            await model.close()
+
+    def _model(self, name: str) -> Model:
+        self.check([name])
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def _make(self, name: str) -> Model:
+        if name != OFFLINE:
+            return EndpointModel(self._endpoints[name], self._app)
+        # Reads its weights when it is made: not for somebody who only lists.
+        from penstock.apps.website_analysis.models.offline import OfflineModel
+
+        return OfflineModel()
+
+
+def _view(endpoint: Endpoint) -> ModelView:
+    return ModelView(
+        name=endpoint.name,
+        model=endpoint.model,
+        host=endpoint.host,
+        input_price=endpoint.input_price,
+        output_price=endpoint.output_price,
+        problem=endpoint.problem,
+    )

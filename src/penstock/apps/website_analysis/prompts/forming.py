@@ -34,7 +34,8 @@ def form(facts: Facts, *, most: int) -> list[Prompt]:
                 continue
             if len(found) >= most:
                 return list(found.values())
-            found.setdefault(fold(prompt.text), prompt)
+            # The same words in another order are the same question: A or B, B or A.
+            found.setdefault(" ".join(sorted(fold(prompt.text).split())), prompt)
     return list(found.values())
 
 

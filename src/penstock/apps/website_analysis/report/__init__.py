@@ -1,0 +1,1 @@
+"""What is handed to people after an analysis: one content, as HTML, Markdown, JSON and CSV."""

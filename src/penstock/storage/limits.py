@@ -142,3 +142,7 @@ async def remove(connection: Connection, key: str) -> bool:
 
 async def forget_passed_blocks(connection: Connection, *, older_than_seconds: float, batch: int = 1000) -> int:
     return len(await connection.fetch(_sql.forget_passed_blocks, older_than_seconds, batch))
+
+
+async def forget_unused(connection: Connection, prefix: str, *, unused_seconds: float, batch: int = 1000) -> int:
+    return len(await connection.fetch(_sql.forget_unused, prefix, unused_seconds, batch))

@@ -44,3 +44,14 @@ async def block(app: "Penstock", key: str, seconds: float, *, by: str, reason: s
         blocked = await limits.penalise(connection, key, seconds, reason)
     app.events.emit("limits.steered", key=key, move="block", by=by, seconds=blocked.seconds_left, reason=reason)
     return blocked.seconds_left
+
+
+async def forget_unused(app: "Penstock", prefix: str, *, unused_seconds: float) -> int:
+    """Remove the limits of keys that begin with ``prefix`` and were not used for so long. Returns how many."""
+    removed = 0
+    while True:
+        async with app.connection() as connection:
+            gone = await limits.forget_unused(connection, prefix, unused_seconds=unused_seconds)
+        removed += gone
+        if gone == 0:
+            return removed

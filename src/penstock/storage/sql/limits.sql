@@ -128,3 +128,11 @@ delete from penstock.limits where key in (
     where rate is null and blocked_until < now() - $1::float8 * interval '1 second'
     limit $2 for update skip locked)
 returning key
+
+-- name: forget_unused
+-- Limits of keys that begin with $1 and that nobody took from or changed for $2 seconds: one per host adds up.
+delete from penstock.limits where key in (
+    select key from penstock.limits
+    where starts_with(key, $1) and greatest(tat, blocked_until, updated_at) < now() - $2::float8 * interval '1 second'
+    limit $3 for update skip locked)
+returning key

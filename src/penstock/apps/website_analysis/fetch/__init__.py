@@ -1,0 +1,1 @@
+"""Reading a stranger's website: politely, and without being led to where we must not go."""

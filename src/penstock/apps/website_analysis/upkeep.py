@@ -1,0 +1,29 @@
+"""Removes old pages, and the limits of hosts that nobody asks any more, once a day."""
+
+from penstock import Penstock
+from penstock.apps.website_analysis import pages
+from penstock.apps.website_analysis.fetch.client import limiter_key
+from penstock.engine.steering import limits
+
+_UNUSED_SECONDS = 86_400.0
+
+
+def install_upkeep(app: Penstock) -> None:
+    @app.task(name="sites.forget")
+    async def forget() -> dict[str, int]:
+        return await forget_old(app)
+
+    app.schedule("13 4 * * *", forget, name="sites.forget", options={"unique_key": "sites.forget"})
+
+
+async def forget_old(app: Penstock) -> dict[str, int]:
+    """How many pages and limits were removed, a batch per transaction."""
+    removed = 0
+    while True:
+        async with app.connection() as connection:
+            gone = await pages.sweep(connection, app.settings.sites_keep_days)
+        removed += gone
+        if gone < pages.SWEEP_BATCH:
+            break
+    hosts = await limits.forget_unused(app, limiter_key(""), unused_seconds=_UNUSED_SECONDS)
+    return {"pages": removed, "limits": hosts}

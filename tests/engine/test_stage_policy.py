@@ -1,0 +1,198 @@
+"""What a stage says about itself: in which order it is served, how much a claim takes, how many start per cycle."""
+
+import asyncio
+import time
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from penstock import Penstock
+from penstock.config import Settings
+from penstock.engine.overview import overview
+from penstock.engine.worker.coordinator import Coordinator, throttles
+from penstock.engine.worker.inbox import Held, Inbox
+from penstock.engine.worker.stages import live_stages
+from penstock.errors import InvalidDefinition
+from penstock.model import Claimed
+
+
+def three_stages(app: Penstock, **policy: Any) -> Any:
+    pipe = app.pipeline("pipe")
+    for name in ("read", "form", "ask"):
+
+        @pipe.stage(name, **policy.get(name, {}))
+        async def step(_: Any = None) -> None: ...
+
+    return pipe
+
+
+async def test_earlier_stages_are_served_first_unless_a_stage_says_otherwise(app: Penstock) -> None:
+    three_stages(app)
+    other = app.pipeline("other")
+
+    @other.stage("last", order=9)
+    async def last() -> None: ...
+
+    @other.stage("next", order=-1)
+    async def following(_: Any) -> None: ...
+
+    await app.open()
+    served = [stage.definition.name for stage in live_stages(app, app.settings)]
+    assert served == ["next", "read", "form", "ask", "last"]
+
+
+@pytest.mark.parametrize(("order", "first"), [(None, "read"), (-1, "form")])
+async def test_under_one_shared_limit_the_stage_that_is_first_in_order_is_claimed_first(
+    app: Penstock, working: Any, order: int | None, first: str
+) -> None:
+    ran: list[str] = []
+    pipe = app.pipeline("pipe")
+
+    @pipe.stage("read")
+    async def read(n: int) -> None:
+        ran.append("read")
+
+    @pipe.stage("form", order=order)
+    async def form(_: Any) -> None:
+        ran.append("form")
+
+    job = await pipe.enqueue_many([{"n": n} for n in range(2)])
+    async with app.connection() as connection:
+        await connection.execute("update penstock.lanes set max_running = 1")
+        # One task is at the second stage already, and both are due.
+        await connection.execute(
+            "update penstock.queue set stage = $1 where task_id = (select max(task_id) from penstock.queue)",
+            app.stage_ids[("pipe", "form")],
+        )
+    async with working():
+        await job.wait(20)
+    assert sorted(ran) == ["form", "form", "read"]
+    assert ran[0] == first
+
+
+async def test_no_claim_takes_more_rows_than_the_batch_of_its_stage(app: Penstock, working: Any, heard: Any) -> None:
+    @app.task(batch=4)
+    async def small(n: int) -> int:
+        return n
+
+    @app.task()
+    async def large(n: int) -> int:
+        return n
+
+    jobs = [await task.enqueue_many([{"n": n} for n in range(40)]) for task in (small, large)]
+    async with working() as inside:
+        for job in jobs:
+            await job.wait(20)
+        labels = {stage_id: stage.label for stage_id, stage in inside.runner.stages.items()}
+    claims: dict[str, list[int]] = {"small": [], "large": []}
+    for told in heard.named("tasks.claimed"):
+        claims[labels[told["stage"]]].append(told["count"])
+    assert max(claims["small"]) <= 4 and sum(claims["small"]) == 40
+    assert max(claims["large"]) > 4
+
+
+async def test_a_throttled_stage_starts_its_number_per_cycle_also_when_the_profile_is_not_paced(
+    app: Penstock, working: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app.use(app.settings.model_copy(update={"coordination_seconds": 0.3}), app.events)
+    began: list[float] = []
+    starts: list[float] = []
+    cycle = Coordinator.cycle
+    monkeypatch.setattr(Coordinator, "cycle", lambda self: (began.append(time.monotonic()), cycle(self))[1])
+
+    @app.task(throttle=2)
+    async def rare(n: int) -> int:
+        starts.append(time.monotonic())
+        return n
+
+    @app.task()
+    async def often(n: int) -> int:
+        return n
+
+    job = await rare.enqueue_many([{"n": n} for n in range(7)])
+    quick = await often.enqueue_many([{"n": n} for n in range(50)])
+    async with working():
+        await quick.wait(20)
+        assert len(starts) <= 4
+        await job.wait(20)
+    began.append(time.monotonic())
+    per_cycle = [sum(a <= one < b for one in starts) for a, b in pairwise(began)]
+    assert sum(per_cycle) == 7 and max(per_cycle) == 2
+
+
+def test_a_cycle_gives_every_throttled_stage_its_own_number() -> None:
+    held = Held()
+    inboxes = {stage: Inbox(held=held, size=10) for stage in (1, 2)}
+    for stage, inbox in inboxes.items():
+        inbox.offer([Claimed.of(task_id=stage * 10 + n, lease=1, lane=1, stage=stage) for n in range(5)], {})
+    coordinator = Coordinator(inboxes=inboxes, per_cycle={1: 2})
+    pools: Any = [SimpleNamespace(stage=SimpleNamespace(id=n), idle_count=5, wake=lambda count: count) for n in (1, 2)]
+    for pool in pools:
+        coordinator.attach(pool)
+    processor: Any = None
+    assert coordinator.next_for(pools[0], processor) is None  # no cycle has begun
+    assert coordinator.cycle() == 2 + 5
+    taken = [coordinator.next_for(pools[0], processor) for _ in range(4)]
+    assert [one is not None for one in taken] == [True, True, False, False]
+    assert coordinator.next_for(pools[1], processor) is not None
+    assert coordinator.run_once() == 0 + 4  # an arrival does not begin a cycle
+    coordinator.cycle()
+    assert coordinator.next_for(pools[0], processor) is not None
+
+
+async def test_the_paced_profile_throttles_every_stage_and_a_stage_may_say_its_own_number(app: Penstock) -> None:
+    three_stages(app, form={"throttle": 7})
+    await app.open()
+    stages = live_stages(app, app.settings)
+    by_name = {stage.id: stage.definition.name for stage in stages}
+
+    def named(settings: Settings) -> dict[str, int]:
+        return {by_name[stage]: count for stage, count in throttles(settings, stages).items()}
+
+    assert named(app.settings) == {"form": 7}
+    assert named(app.settings.model_copy(update={"profile": "paced"})) == {"read": 3, "form": 7, "ask": 3}
+
+
+async def test_the_policy_is_stored_for_people_to_read(app: Penstock) -> None:
+    three_stages(app, form={"order": 5, "batch": 20, "throttle": 2, "pool": 3, "timeout": 9})
+    await app.open()
+    async with app.connection() as connection:
+        views = {view.stage: view for view in (await overview(connection)).stages}
+    shown = views["form"].policy
+    assert {name: shown[name] for name in ("order", "batch", "throttle", "pool", "timeout_seconds")} == {
+        "order": 5,
+        "batch": 20,
+        "throttle": 2,
+        "pool": 3,
+        "timeout_seconds": 9.0,
+    }
+    assert views["read"].policy["throttle"] is None
+
+
+@pytest.mark.parametrize("wrong", [{"batch": 0}, {"throttle": 0}, {"throttle": -3}])
+def test_a_batch_or_throttle_below_one_is_refused_with_its_value(app: Penstock, wrong: dict[str, int]) -> None:
+    ((name, value),) = wrong.items()
+    with pytest.raises(InvalidDefinition, match=f"{name} = {value} has to be at least 1"):
+
+        @app.task(**wrong)
+        async def never() -> None: ...
+
+
+async def test_other_stages_go_on_while_one_waits_for_its_cycle(app: Penstock, working: Any) -> None:
+    app.use(app.settings.model_copy(update={"coordination_seconds": 60}), app.events)
+
+    @app.task(throttle=1)
+    async def rare(n: int) -> int:
+        return n
+
+    @app.task()
+    async def often(n: int) -> int:
+        return n
+
+    async with working():
+        held = await rare.enqueue_many([{"n": n} for n in range(3)])
+        assert await asyncio.gather(*[(await often.enqueue(n)).result(10) for n in range(20)]) == list(range(20))
+        counts = await held.counts()
+    assert counts.done <= 1

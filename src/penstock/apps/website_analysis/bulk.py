@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.apps.website_analysis import bulk_csv, bulk_sitemap
-from penstock.apps.website_analysis.fetch.address import canonical, parse_site
+from penstock.apps.website_analysis.fetch.address import parse_site
 from penstock.apps.website_analysis.fetch.fetcher import Fetcher
 from penstock.apps.website_analysis.problem import SiteProblem
 from penstock.errors import InvalidArguments
@@ -74,42 +74,38 @@ async def listed_by(url: str, fetcher: Fetcher) -> Found:
 def together(parts: Iterable[Found]) -> Found:
     """What several places gave, each site once."""
     given = list(parts)
-    urls = [url for part in given for url in part.urls]
-    merged = chosen(Candidate(text=url, line=None) for url in urls)
+    listed = [url for part in given for url in part.urls]
+    urls = tuple(dict.fromkeys(listed))
     return Found(
-        urls=merged.urls,
-        duplicates=merged.duplicates + sum(part.duplicates for part in given),
-        refused=(*(one for part in given for one in part.refused), *merged.refused),
+        urls=urls[:MOST],
+        duplicates=len(listed) - len(urls) + sum(part.duplicates for part in given),
+        refused=(*(one for part in given for one in part.refused), *_beyond(len(urls) - MOST)),
     )
 
 
 def chosen(candidates: Iterable[Candidate]) -> Found:
     """Those that are addresses, at most ``MOST``. Lists of strangers are long: what is told about them is not."""
-    urls: dict[str, str] = {}
+    urls: dict[str, None] = {}
     refused: list[tuple[str, str]] = []
     duplicates = beyond = unsaid = 0
     for one in candidates:
         try:
             url = parse_site(one.text)
-            key = canonical(url)
         except SiteProblem as problem:
             if len(refused) < _MOST_REFUSED:
                 refused.append((one.text[:_LONGEST_SHOWN], _told(one, str(problem))))
             else:
                 unsaid += 1
             continue
-        if key in urls:
+        if url in urls:
             duplicates += 1
         elif len(urls) < MOST:
-            urls[key] = url
+            urls[url] = None
         else:
             beyond += 1
     if unsaid:
         refused.append((f"{unsaid:,} more", "These are no addresses either. Correct those that are listed first."))
-    if beyond:
-        why = f"At most {MOST:,} sites are taken at once. Add the rest as another analysis."
-        refused.append((f"{beyond:,} more", why))
-    return Found(urls=tuple(urls.values()), duplicates=duplicates, refused=tuple(refused))
+    return Found(urls=tuple(urls), duplicates=duplicates, refused=(*refused, *_beyond(beyond)))
 
 
 def looks_like_address(text: str) -> bool:
@@ -129,6 +125,11 @@ def _on_line(number: int, line: str) -> list[Candidate]:
         parts = re.split(r"[\s,;|]+", words)
         found = [part.strip(_EDGES) for part in parts if looks_like_address(part)]
     return [Candidate(text=text, line=number) for text in found or [words]]
+
+
+def _beyond(count: int) -> list[tuple[str, str]]:
+    why = f"At most {MOST:,} sites are taken at once. Add the rest as another analysis."
+    return [(f"{count:,} more", why)] if count > 0 else []
 
 
 def _told(candidate: Candidate, problem: str) -> str:

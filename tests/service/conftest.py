@@ -60,7 +60,7 @@ class Service:
 @pytest.fixture
 async def service(database_url: str) -> AsyncIterator[Service]:
     app = service_app.make(Settings(database_url=database_url, log_level="warning"))
-    api = create(app)
+    api = create(app, further=service_app.routers())
     async with api.router.lifespan_context(api):
         made = Service(app, api)
         for name, role in (("ann", "operator"), ("bob", "operator"), ("eve", "viewer"), ("root", "admin")):

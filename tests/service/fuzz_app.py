@@ -10,4 +10,4 @@ from tests.service import service_app
 
 
 def make() -> FastAPI:
-    return create(service_app.make())
+    return create(service_app.make(), further=service_app.routers())

@@ -83,6 +83,14 @@ async def _user(world: World) -> Values:
     return {"userName": await world.user()}
 
 
+async def _analysis(world: World) -> Values:
+    return {"jobId": world.analysis_id}
+
+
+async def _site(world: World) -> Values:
+    return {"jobId": world.analysis_id, "siteId": world.site_id}
+
+
 def _of_job(world: World) -> Values:
     return {"jobId": world.job_id}
 
@@ -169,6 +177,23 @@ ROWS: dict[tuple[str, str], Row] = {
     ("GET", "/api/errors"): Row(access=Access.OWNER_READS, query=_of_job),
     ("GET", "/api/tasks/{taskId}"): Row(access=Access.OWNER_READS, ids=_item),
     ("GET", "/api/tasks/{taskId}/why"): Row(access=Access.OWNER_READS, ids=_item),
+    # website analysis
+    ("GET", "/api/analyses"): Row(access=Access.VIEWERS),
+    ("POST", "/api/analyses"): Row(access=Access.OPERATORS, body=lambda world: {"url": "lamps.example"}),
+    ("GET", "/api/analyses/{jobId}"): Row(access=Access.OWNER_READS, ids=_analysis),
+    ("GET", "/api/analyses/{jobId}/sites"): Row(access=Access.OWNER_READS, ids=_analysis),
+    ("GET", "/api/analyses/{jobId}/sites/{siteId}"): Row(access=Access.OWNER_READS, ids=_site),
+    ("GET", "/api/analyses/{jobId}/report"): Row(access=Access.OWNER_READS, ids=_analysis),
+    ("PUT", "/api/analyses/{jobId}/sites/{siteId}/prompts"): Row(
+        access=Access.OWNER_WRITES, ids=_site, body=lambda world: {"prompts": ["Who sells lamps?"]}
+    ),
+    ("POST", "/api/analyses/{jobId}/approve"): Row(
+        access=Access.OWNER_WRITES, ids=_analysis, body=lambda world: {"siteIds": [world.site_id]}
+    ),
+    ("POST", "/api/analyses/{jobId}/rerun"): Row(
+        access=Access.OWNER_WRITES, ids=_analysis, body=lambda world: {"fromStage": "model-analysis"}
+    ),
+    ("GET", "/api/models"): Row(access=Access.VIEWERS),
     # operations
     ("GET", "/api/stream"): Row(access=Access.VIEWERS, endless=True),
     ("GET", "/healthz"): Row(access=Access.OPEN),

@@ -4,8 +4,12 @@ import asyncio
 import time
 from typing import Any
 
+from fastapi import APIRouter
+
 from penstock import NotFound, Penstock, PermanentError
+from penstock.apps.website_analysis.api import router as analyses
 from penstock.config import Settings
+from tests.apps import sites_stages
 
 
 def make(settings: Settings | None = None) -> Penstock:
@@ -37,7 +41,13 @@ def make(settings: Settings | None = None) -> Penstock:
         await asyncio.sleep(0.05)
         return started
 
+    sites_stages.install(app)
     return app
+
+
+def routers() -> list[APIRouter]:
+    """Of the applications that ship with Penstock: their routes obey the same rules."""
+    return [analyses]
 
 
 app = make()

@@ -25,7 +25,7 @@ def _page() -> dict[tuple[str, str], str]:
 
 
 def test_the_page_lists_every_route_and_no_other() -> None:
-    paths = create(service_app.make()).openapi()["paths"]
+    paths = create(service_app.make(), further=service_app.routers()).openapi()["paths"]
     served = {(method.upper(), path) for path, methods in paths.items() for method in methods}
     assert sorted(served - _page().keys()) == [], "add these to the table in docs/api.md"
     assert sorted(_page().keys() - served) == [], "these routes are gone: take them out of docs/api.md"

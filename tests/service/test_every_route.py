@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _routes() -> set[tuple[str, str]]:
-    paths = create(service_app.make()).openapi()["paths"]
+    paths = create(service_app.make(), further=service_app.routers()).openapi()["paths"]
     return {(method.upper(), path) for path, methods in paths.items() for method in methods if method in _METHODS}
 
 

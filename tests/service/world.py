@@ -17,6 +17,9 @@ class World:
     service: Service
     job_id: int
     items: dict[str, int]
+    # An analysis of one site, which ended well.
+    analysis_id: int = 0
+    site_id: int = 0
     limit_key: str = "world"
     # The last one that was made: for bodies that name it.
     source_name: str = ""
@@ -92,9 +95,12 @@ class World:
 
 async def make(service: Service, owner: str = "ann") -> World:
     job_id = await _job(service, owner)
+    analysis = await _analysis(service, owner)
     await drain(service.app)
     found = await service.fetch("select task_id, state from penstock.task_states where job_id = $1", job_id)
-    world = World(service, job_id, {row["state"]: row["task_id"] for row in found})
+    (site,) = await service.fetch("select id from penstock.tasks where job_id = $1", analysis)
+    states = {row["state"]: row["task_id"] for row in found}
+    world = World(service, job_id, states, analysis_id=analysis, site_id=site["id"])
     world.items["PENDING"] = await world.waiting(owner)
     world.items["PROCESSING"] = held = await world.waiting(owner)
     await service.fetch(
@@ -110,4 +116,11 @@ async def _job(service: Service, owner: str) -> int:
     rows: list[dict[str, Any]] = [{"row": n, "cells": [cell]} for n, cell in enumerate(CELLS.values(), 1)]
     options = EnqueueOptions(owner=owner)
     job = await service.app.store_many(look_up, rows, options, name="world", metadata={"columns": ["Name"]})
+    return job.id
+
+
+async def _analysis(service: Service, owner: str) -> int:
+    options = EnqueueOptions(owner=owner)
+    rows = [{"url": "https://bicycles.example/"}]
+    job = await service.app.store_many(service.app.pipelines["sites"], rows, options, name="bicycles", metadata={})
     return job.id

@@ -98,7 +98,7 @@ async def submit_file(app: Penstock, submission: Submission, chunks: AsyncIterab
 async def submit_files(app: Penstock, submission: Submission, uploads: Sequence[Upload]) -> Submitted:
     """One table, one zip of images, or any number of images."""
     pipeline = require_pipeline(app, submission.pipeline)
-    if (earlier := await _earlier(app, submission)) is not None:
+    if (earlier := await earlier_of(app, submission)) is not None:
         return earlier
     stored: list[StoredFile] = []
     with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
@@ -212,12 +212,14 @@ async def _store_all(
     await imports.finish(connection, job_id, "stored")
 
 
-async def submit_items(app: Penstock, submission: Submission, items: Sequence[Mapping[str, Any]]) -> Submitted:
-    """Items as JSON, all or none, stored when this returns."""
+async def submit_items(
+    app: Penstock, submission: Submission, items: Sequence[Mapping[str, Any]], *, kind: str = "rows"
+) -> Submitted:
+    """Items as JSON, all or none, stored when this returns. ``kind``: what lists of jobs call them."""
     pipeline = require_pipeline(app, submission.pipeline)
     if not items:
         raise UsageError("There are no items. Send at least one.")
-    if (earlier := await _earlier(app, submission)) is not None:
+    if (earlier := await earlier_of(app, submission)) is not None:
         return earlier
     columns = _columns(items) if pipeline.takes_rows else ()
     if len(items) * len(columns) > _MOST_CELLS:
@@ -226,7 +228,7 @@ async def submit_items(app: Penstock, submission: Submission, items: Sequence[Ma
     rows: Iterable[Mapping[str, Any]] = _as_rows(items, columns) if pipeline.takes_rows else items
     # In a thread: a hundred thousand items take a second or more.
     encoded = await asyncio.to_thread(lambda: list(encoded_rows(pipeline, rows)))
-    metadata = _metadata(pipeline, submission, "rows", columns)
+    metadata = _metadata(pipeline, submission, kind, columns)
     async with app.connection() as connection, connection.transaction():
         job_id, created = await _new_job(app, connection, pipeline, submission, metadata, len(encoded))
         if created:
@@ -241,7 +243,7 @@ def require_pipeline(app: Penstock, name: str) -> PipelineDefinition:
     return pipeline
 
 
-async def _earlier(app: Penstock, submission: Submission) -> Submitted | None:
+async def earlier_of(app: Penstock, submission: Submission) -> Submitted | None:
     """The same key gives the same job, without reading the file again."""
     if submission.stored_key is None:
         return None

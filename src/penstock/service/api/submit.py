@@ -2,16 +2,14 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import APIRouter, Header, Request
-from pydantic import Field, ValidationError
+from pydantic import Field
 from starlette.datastructures import UploadFile
-from starlette.exceptions import HTTPException
-from starlette.formparsers import MultiPartException
 
 from penstock.intake.room import require_room
 from penstock.intake.sources.guard import allowed_path, file_chunks
@@ -25,6 +23,7 @@ from penstock.intake.submit import (
     submit_items,
 )
 from penstock.service.actor import Actor, Operator
+from penstock.service.bodies import bounded, form_of, text_fields, validated
 from penstock.service.ground import Ground, ground_of
 from penstock.service.parameters import Name, Text
 from penstock.service.problems import Problem, documented
@@ -121,17 +120,13 @@ async def submit(
 
 async def _files(ground: Ground, actor: Actor, request: Request, key: str | None) -> Submitted:
     """Read to the end first: an upload that is cut leaves nothing."""
-    _bounded(request, ground.settings.max_upload_bytes)
-    try:
-        form = await request.form(max_files=_MOST_FILES, max_fields=50, max_part_size=_READ_BYTES)
-    except (MultiPartException, HTTPException) as error:
-        detail = error.message if isinstance(error, MultiPartException) else error.detail
-        raise Problem(400, f"The form cannot be read: {detail}") from None
+    bounded(request, ground.settings.max_upload_bytes)
+    form = await form_of(request, most_files=_MOST_FILES)
     try:
         uploads = [part for part in form.getlist("file") if isinstance(part, UploadFile)]
         if not uploads:
             raise Problem(400, "The form has no field `file` with a file in it.")
-        chosen = _validated(Options, _fields(form.multi_items()))
+        chosen = validated(Options, _fields(form.multi_items()))
         sent = [Upload(name=part.filename or "file", chunks=_chunks(part)) for part in uploads]
         submission = _submission(ground, actor, chosen, key, file_name=sent[0].name)
         return await submit_files(ground.app, submission, sent)
@@ -140,24 +135,19 @@ async def _files(ground: Ground, actor: Actor, request: Request, key: str | None
 
 
 def _fields(parts: Sequence[tuple[str, object]]) -> dict[str, Any]:
-    """Text fields of the form; `options` is JSON."""
-    given: dict[str, Any] = {}
-    for name, value in parts:
-        if name == "file":
-            continue
-        if not isinstance(value, str) or name in given:
-            raise Problem(422, f"{name}: it is given twice, or as a file.")
-        given[name] = value if value else None
-    if isinstance(text := given.get("options"), str):
-        try:
-            given["options"] = orjson.loads(text.encode("utf-8", "surrogatepass"))
-        except orjson.JSONDecodeError as error:
-            raise Problem(422, f"options: it is not JSON ({error}).") from None
-    return {name: value for name, value in given.items() if value is not None}
+    """`options` is JSON."""
+    given = text_fields(parts)
+    if (text := given.pop("options", None)) is None:
+        return given
+    try:
+        options = orjson.loads(text.encode("utf-8", "surrogatepass"))
+        return given if options is None else {**given, "options": options}
+    except orjson.JSONDecodeError as error:
+        raise Problem(422, f"options: it is not JSON ({error}).") from None
 
 
 async def _json(ground: Ground, actor: Actor, request: Request, key: str | None) -> Submitted:
-    _bounded(request, _JSON_BYTES)
+    bounded(request, _JSON_BYTES)
     data = await request.body()
     if (parts := data.count(b"{") + data.count(b"[")) > _MOST_PARTS:
         raise Problem(413, f"The body has {parts:,} objects and lists; at most {_MOST_PARTS:,} are taken. Send a file.")
@@ -170,7 +160,7 @@ async def _json(ground: Ground, actor: Actor, request: Request, key: str | None)
         json.loads(data, parse_int=_exact_integer, parse_float=_exact_float)
     if not isinstance(parsed, dict):
         raise Problem(422, "body: it has to be an object with `items` or `fileRef`.")
-    body = _validated(JsonBody, parsed)
+    body = validated(JsonBody, parsed)
     if (body.items is None) == (body.file_ref is None):
         raise Problem(422, "body: give either `items` or `fileRef`.")
     if body.file_ref is not None:
@@ -196,37 +186,6 @@ def _exact_float(text: str) -> float:
 
 def _altered(text: str) -> Problem:
     return Problem(422, f"body: the number {text[:60]} cannot be kept exactly. Send it as text, in quotes.")
-
-
-def _bounded(request: Request, limit_bytes: int) -> None:
-    """What a client announces is refused before it is sent; what it does not announce is counted while it comes."""
-    announced = request.headers.get("content-length")
-    if announced is not None and announced.isdigit() and int(announced) > limit_bytes:
-        raise _too_large(limit_bytes)
-    receive, seen = request._receive, 0
-
-    async def counted() -> Any:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > limit_bytes:
-            raise _too_large(limit_bytes)
-        return message
-
-    request._receive = counted
-
-
-def _too_large(limit_bytes: int) -> Problem:
-    return Problem(413, f"The request is larger than {limit_bytes:,} bytes.")
-
-
-def _validated(model: type[Any], given: Mapping[str, Any]) -> Any:
-    try:
-        return model.model_validate(given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise Problem(422, f"{where}: {first['msg']}.") from None
 
 
 def _submission(ground: Ground, actor: Actor, chosen: Options, key: str | None, file_name: str = "items") -> Submission:

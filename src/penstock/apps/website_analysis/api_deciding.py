@@ -1,0 +1,78 @@
+"""Decisions about an analysis over HTTP: other prompts, approval, another run."""
+
+from fastapi import APIRouter, Request
+
+from penstock.apps.website_analysis import deciding, views
+from penstock.apps.website_analysis.shapes import prompt_body
+from penstock.apps.website_analysis.wire import (
+    AnalysisId,
+    ApproveBody,
+    ApprovedBody,
+    EditedBody,
+    PromptsBody,
+    RerunBody,
+    RerunStarted,
+    SiteIdPath,
+)
+from penstock.lifecycle import FINISHED, State
+from penstock.service.actor import Actor, Operator
+from penstock.service.ground import Ground, ground_of
+from penstock.service.ownership import owner_of_job
+from penstock.service.problems import documented
+
+router = APIRouter(prefix="/api/analyses", tags=["analyses"], responses=documented(409))
+
+
+@router.put("/{jobId}/sites/{siteId}/prompts", operation_id="editPrompts")
+async def edit_prompts(
+    request: Request, actor: Operator, job_id: AnalysisId, site_id: SiteIdPath, body: PromptsBody
+) -> EditedBody:
+    """Takes the place of all prompts of the site. An approval that was given for others ends."""
+    ground = ground_of(request)
+    owner = await _owner(ground, actor, job_id)
+    prompts = await deciding.edit_prompts(ground.app, job_id, site_id, body.prompts, by=actor.by, owner=owner)
+    async with ground.app.connection() as connection:
+        site = await views.site(connection, site_id)
+    return EditedBody(
+        site_id=site_id,
+        prompts=[prompt_body(one) for one in prompts],
+        counts="rerun" if site.state in FINISHED else "now",
+    )
+
+
+@router.post("/{jobId}/approve", operation_id="approvePrompts")
+async def approve(
+    request: Request, actor: Operator, job_id: AnalysisId, body: ApproveBody | None = None
+) -> ApprovedBody:
+    """Models may be asked: about these sites, or all whose prompts wait for it. They go on at once."""
+    ground = ground_of(request)
+    owner = await _owner(ground, actor, job_id)
+    chosen = None if body is None else body.site_ids
+    return ApprovedBody(approved=await deciding.approve(ground.app, job_id, chosen, by=actor.by, owner=owner))
+
+
+@router.post("/{jobId}/rerun", operation_id="rerunAnalysis")
+async def rerun(request: Request, actor: Operator, job_id: AnalysisId, body: RerunBody) -> RerunStarted:
+    """Run sites that ended again from a stage. Results before it stay; later ones are computed again only where their
+    input or code has changed."""
+    ground = ground_of(request)
+    owner = await _owner(ground, actor, job_id)
+    started = await deciding.rerun(
+        ground.app,
+        job_id,
+        from_stage=body.from_stage,
+        site_ids=body.site_ids,
+        statuses=[State[name] for name in body.statuses or ("DONE", "ERROR")],
+        replay=body.replay,
+        by=actor.by,
+        owner=owner,
+    )
+    return RerunStarted(started=started)
+
+
+async def _owner(ground: Ground, actor: Actor, job_id: int) -> str | None:
+    """Of an analysis: other jobs are not there."""
+    owner = await owner_of_job(ground, actor, job_id)
+    async with ground.app.connection() as connection:
+        await views.require_analysis(connection, job_id)
+    return owner

@@ -1,0 +1,157 @@
+"""What people decide about sites of an analysis: other prompts, approval, another run."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from penstock.apps.website_analysis import orders, sites, views
+from penstock.apps.website_analysis.prompt import Prompt
+from penstock.apps.website_analysis.prompts.editing import edited
+from penstock.engine.acting import By
+from penstock.engine.app import Penstock
+from penstock.engine.steering import jobs as job_steering
+from penstock.engine.steering import tasks as task_steering
+from penstock.errors import IllegalMove, NotKnown
+from penstock.lifecycle import FINISHED, State
+from penstock.storage import audit, items
+
+_BATCH = 1000
+
+
+async def require_sites(connection: Any, job_id: int, site_ids: Sequence[int]) -> list[int]:
+    """Each once, in the order given; one of another job is not there for this one."""
+    wanted = list(dict.fromkeys(site_ids))
+    known = await items.of_job(connection, job_id, wanted)
+    if strange := [one for one in wanted if one not in known]:
+        raise NotKnown(kind=f"site of analysis {job_id}", name=str(strange[0]))
+    return wanted
+
+
+async def edit_prompts(
+    app: Penstock, job_id: int, site_id: int, texts: Sequence[str], *, by: By, owner: str | None
+) -> list[Prompt]:
+    """In the order given. A text that was formed from a fact keeps it; any other is the person's own.
+
+    Refused before there are prompts, and while models are being asked; after the end they count for the next run.
+    """
+    async with app.connection() as connection:
+        await require_sites(connection, job_id, [site_id])
+        found = await views.details(connection, site_id)
+        _may_edit(found)
+        prompts = edited(texts, await _formed(connection, site_id))
+        async with connection.transaction():
+            await orders.set_prompts(connection, site_id, prompts, by=by.actor)
+            entry = by.entry("site.prompts", kind="task", object=site_id, owner=owner, prompts=len(prompts))
+            await audit.append(connection, entry)
+    return prompts
+
+
+def _may_edit(found: views.SiteDetails) -> None:
+    site = found.site
+    waits = site.state is State.PENDING and site.current_step == views.ASKING
+    if waits or (site.state in FINISHED and views.FORMING in {one.stage for one in found.stages}):
+        return
+    raise IllegalMove(
+        move="edit the prompts of",
+        subject=f"site {site.site_id}",
+        state=f"{site.state.name} in {site.current_step}",
+        allowed_from=(f"PENDING in {views.ASKING}", "the end"),
+        next_step="Wait until its prompts are formed, or until its models have answered.",
+    )
+
+
+async def _formed(connection: Any, site_id: int) -> list[Prompt]:
+    stages = await sites.stages(connection, site_id)
+    return [Prompt.from_json(one) for one in stages[views.FORMING].result["prompts"]]
+
+
+async def approve(app: Penstock, job_id: int, site_ids: Sequence[int] | None, *, by: By, owner: str | None) -> int:
+    """Models may be asked about these sites, or about all whose prompts wait for it. Returns how many are new."""
+    if site_ids is not None:
+        async with app.connection() as connection:
+            chosen = await require_sites(connection, job_id, site_ids)
+        return await _approve(app, job_id, chosen, by=by, owner=owner)
+    approved = last = 0
+    while True:
+        async with app.connection() as connection:
+            batch = await sites.waiting_for_approval(connection, job_id, views.ASKING, after=last, limit=_BATCH)
+        if not batch:
+            return approved
+        approved += await _approve(app, job_id, batch, by=by, owner=owner)
+        last = batch[-1]
+
+
+async def _approve(app: Penstock, job_id: int, batch: Sequence[int], *, by: By, owner: str | None) -> int:
+    async with app.connection() as connection, connection.transaction():
+        approved = await orders.approve(connection, batch, by=by.actor)
+        if approved:
+            entry = by.entry("analysis.approve", kind="job", object=job_id, owner=owner, sites=len(approved))
+            await audit.append(connection, entry)
+    # Also those that were approved before: whoever asks again wants them to go on.
+    await job_steering.hasten(app, job_id, by=by.actor, task_ids=list(batch))
+    return len(approved)
+
+
+async def rerun(
+    app: Penstock,
+    job_id: int,
+    *,
+    from_stage: str,
+    site_ids: Sequence[int] | None = None,
+    statuses: Sequence[State] = (State.DONE, State.ERROR),
+    replay: bool = False,
+    by: By,
+    owner: str | None,
+) -> int:
+    """Run sites that ended again from a stage; earlier results stay. ``replay``: from the pages that were kept.
+
+    Later stages are computed again only where their input or code has changed. Returns how many start.
+    """
+    if from_stage not in views.STAGES:
+        raise NotKnown(kind="stage", name=from_stage, known=views.STAGES)
+    if site_ids is not None:
+        started = await _rerun_chosen(app, job_id, site_ids, from_stage, statuses, replay, by)
+    else:
+        await _choose_pages(app, job_id, statuses, replay, by)
+        started = await job_steering.reprocess(app, job_id, by=by.actor, statuses=list(statuses), from_stage=from_stage)
+    async with app.connection() as connection:
+        details = {"from_stage": from_stage, "replay": replay, "started": started}
+        await audit.append(connection, by.entry("analysis.rerun", kind="job", object=job_id, owner=owner, **details))
+    return started
+
+
+async def _rerun_chosen(
+    app: Penstock,
+    job_id: int,
+    site_ids: Sequence[int],
+    from_stage: str,
+    statuses: Sequence[State],
+    replay: bool,
+    by: By,
+) -> int:
+    async with app.connection() as connection:
+        wanted = await require_sites(connection, job_id, site_ids)
+        rows = await items.rows(connection, wanted)
+        open_still = [row["item_id"] for row in rows if row["status"] not in FINISHED]
+        if open_still:
+            await task_steering.require_all(connection, open_still[:1], "reprocess")
+        ended = [row["item_id"] for row in rows if row["status"] in statuses]
+        await _set_replay(connection, ended, replay, by)
+    if not ended:
+        return 0
+    return len(await task_steering.reprocess(app, ended, by=by.actor, from_stage=from_stage))
+
+
+async def _choose_pages(app: Penstock, job_id: int, statuses: Sequence[State], replay: bool, by: By) -> None:
+    last = 0
+    while True:
+        async with app.connection() as connection:
+            batch = await sites.ended(connection, job_id, [int(one) for one in statuses], after=last, limit=_BATCH)
+            await _set_replay(connection, batch, replay, by)
+        if not batch:
+            return
+        last = batch[-1]
+
+
+async def _set_replay(connection: Any, site_ids: Sequence[int], replay: bool, by: By) -> None:
+    if site_ids:
+        await orders.set_options(connection, site_ids, {"replay": True} if replay else {}, by=by.actor)

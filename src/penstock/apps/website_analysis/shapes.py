@@ -1,0 +1,100 @@
+"""What is stored, in the form of the wire."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields, is_dataclass
+from typing import Any, cast
+
+from pydantic.alias_generators import to_camel
+
+from penstock.apps.website_analysis.answer import Answer
+from penstock.apps.website_analysis.facts import Facts
+from penstock.apps.website_analysis.prompt import Prompt
+from penstock.apps.website_analysis.scores import Scores
+from penstock.apps.website_analysis.sites import Summary
+from penstock.apps.website_analysis.views import AnalysisView, SiteDetails, SiteView
+from penstock.apps.website_analysis.wire import (
+    AnswerBody,
+    EvidenceBody,
+    PromptBody,
+    Share,
+    SiteBody,
+    SiteScores,
+    StageBody,
+    State,
+)
+from penstock.service.job_wire import counts_of
+
+
+def analysis_fields(view: AnalysisView) -> dict[str, Any]:
+    """What the list and the detail share."""
+    return {
+        "job_id": view.job_id,
+        "name": view.name,
+        "owner": view.owner,
+        "created_at": view.created_at,
+        "queue_state": view.state.name,
+        "current_step": view.current_step,
+        "progress": view.progress,
+        "counts": counts_of(view.counts),
+        "total_sites": view.counts.total,
+        "options": dict(view.options),
+    }
+
+
+def site_body(site: SiteView) -> SiteBody:
+    return SiteBody(
+        site_id=site.site_id,
+        url=site.url,
+        state=cast("State", site.state.name),
+        current_step=site.current_step,
+        scores=_scores(site.summary),
+        error=site.error,
+        why=site.why,
+        edited=site.summary.edited,
+        approved_at=site.summary.approved_at,
+        updated_at=site.updated_at,
+    )
+
+
+def _scores(summary: Summary) -> SiteScores | None:
+    if summary.coverage is None or summary.visibility is None:
+        return None
+    return SiteScores(
+        coverage=Share(**summary.coverage),
+        visibility=Share(**summary.visibility),
+        unsupported=summary.unsupported or 0,
+        cost=summary.cost or 0.0,
+    )
+
+
+def findings(found: SiteDetails) -> dict[str, Any]:
+    return {
+        "stages": [
+            StageBody(stage=one.stage, version=one.version, run=one.run, reused_from=one.reused_from, at=one.at)
+            for one in found.stages
+        ],
+        "facts": None if found.facts is None else camel(Facts.from_json(found.facts)),
+        "prompts": [prompt_body(one) for one in found.prompts],
+        "answers": [answer_body(one) for one in found.answers],
+        "scores": None if found.scores is None else camel(Scores.from_json(found.scores)),
+    }
+
+
+def prompt_body(prompt: Prompt) -> PromptBody:
+    return PromptBody(**prompt.as_json())
+
+
+def answer_body(answer: Answer) -> AnswerBody:
+    given = {name: getattr(answer, name) for name in AnswerBody.model_fields if name != "evidence"}
+    return AnswerBody(**given, evidence=[EvidenceBody(**asdict(one)) for one in answer.evidence])
+
+
+def camel(value: Any) -> Any:
+    """Fields of records in camelCase; the keys of mappings are data and stay as they are."""
+    if is_dataclass(value):
+        return {to_camel(field.name): camel(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): camel(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [camel(one) for one in value]
+    return value

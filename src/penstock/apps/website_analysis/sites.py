@@ -1,0 +1,127 @@
+"""Sites as pages show them, beside what the engine knows. One function per query of ``sql/sites.sql``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from penstock.storage.queries import load
+
+_sql = load("sites", "penstock.apps.website_analysis")
+Connection = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """``coverage`` and ``visibility`` as ``Share`` stores them; None before a run has ended well."""
+
+    coverage: dict[str, Any] | None
+    visibility: dict[str, Any] | None
+    unsupported: int | None
+    cost: float | None
+    name: str | None
+    improvements: tuple[str, ...]
+    approved_at: datetime | None
+    edited: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAnalysis:
+    """The job as it was submitted."""
+
+    id: int
+    name: str | None
+    owner: str | None
+    created_at: datetime
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """``looked_to``: the last job that was looked at; None: there are no more."""
+
+    jobs: tuple[StoredAnalysis, ...]
+    looked_to: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageResult:
+    """``reused_from``: the run that computed it, where this one did not have to."""
+
+    stage: str
+    run: int
+    version: str | None
+    reused_from: int | None
+    at: datetime
+    result: Any
+
+
+async def more(connection: Connection, task_ids: Sequence[int]) -> dict[int, Summary]:
+    rows = await connection.fetch(_sql.more, task_ids)
+    return {
+        row["task_id"]: Summary(
+            coverage=None if row["coverage"] is None else orjson.loads(row["coverage"]),
+            visibility=None if row["visibility"] is None else orjson.loads(row["visibility"]),
+            unsupported=row["unsupported"],
+            cost=row["cost"],
+            name=row["name"],
+            improvements=() if row["improvements"] is None else tuple(orjson.loads(row["improvements"])),
+            approved_at=row["approved_at"],
+            edited=row["edited"],
+        )
+        for row in rows
+    }
+
+
+async def analyses(
+    connection: Connection, *, owner: str | None, before: int | None, pipeline: str, limit: int, window: int
+) -> Found:
+    rows = await connection.fetch(_sql.analyses, owner, before, pipeline, window)
+    wanted = [_stored(row) for row in rows if row["wanted"]]
+    if len(wanted) > limit:
+        return Found(jobs=tuple(wanted[:limit]), looked_to=wanted[limit - 1].id)
+    return Found(jobs=tuple(wanted), looked_to=rows[-1]["id"] if len(rows) == window else None)
+
+
+def _stored(row: Any) -> StoredAnalysis:
+    return StoredAnalysis(
+        id=row["id"],
+        name=row["name"],
+        owner=row["owner"],
+        created_at=row["created_at"],
+        metadata=orjson.loads(row["metadata"]),
+    )
+
+
+async def waiting_for_approval(
+    connection: Connection, job_id: int, stage: str, *, after: int = 0, limit: int
+) -> list[int]:
+    rows = await connection.fetch(_sql.waiting_for_approval, job_id, stage, after, limit)
+    return [row["task_id"] for row in rows]
+
+
+async def ended(
+    connection: Connection, job_id: int, statuses: Sequence[int], *, after: int = 0, limit: int
+) -> list[int]:
+    rows = await connection.fetch(_sql.ended, job_id, statuses, after, limit)
+    return [row["task_id"] for row in rows]
+
+
+async def stages(connection: Connection, task_id: int) -> dict[str, StageResult]:
+    rows = await connection.fetch(_sql.stages, task_id)
+    return {
+        row["stage"]: StageResult(
+            **{**row, "result": None if row["result"] is None else orjson.loads(row["result"])},
+        )
+        for row in rows
+    }
+
+
+async def steps(connection: Connection, job_ids: Sequence[int]) -> dict[int, list[dict[str, Any]]]:
+    """Per analysis, as ``penstock.engine.job_steps`` takes them."""
+    found: dict[int, list[dict[str, Any]]] = {job_id: [] for job_id in job_ids}
+    for row in await connection.fetch(_sql.steps, job_ids):
+        found[row["job_id"]].append(dict(row))
+    return found

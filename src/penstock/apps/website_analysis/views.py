@@ -1,0 +1,208 @@
+"""Analyses and sites as people see them: the same reading for the routes and the command line."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from penstock.apps.website_analysis import answers, orders, sites
+from penstock.apps.website_analysis.answer import Answer
+from penstock.apps.website_analysis.prompt import Prompt
+from penstock.apps.website_analysis.sites import StageResult, StoredAnalysis, Summary
+from penstock.engine import items, job_counts
+from penstock.engine.items import Item
+from penstock.engine.job_counts import JobCounts
+from penstock.engine.job_steps import Step, steps_of
+from penstock.errors import JobNotFound, TaskNotFound
+from penstock.lifecycle import JobState, State
+from penstock.storage import reads
+from penstock.storage.items import EARLIEST, Place, Wanted
+
+Connection = Any
+PIPELINE = "sites"
+READING, FORMING, ASKING = STAGES = ("website-analysis", "prompt-forming", "model-analysis")
+# Jobs looked at for one page of analyses.
+_WINDOW = 2000
+_MOST_ID = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisView:
+    """``progress`` from 0 to 1 over all stages; ``current_step``: the first stage that still holds a site.
+    ``options``: what was chosen for it; what was left out is as the settings say."""
+
+    job_id: int
+    name: str | None
+    owner: str | None
+    created_at: datetime
+    options: Mapping[str, Any]
+    state: JobState
+    counts: JobCounts
+    steps: tuple[Step, ...]
+    current_step: str
+    progress: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteView:
+    """``current_step``: not-started, a stage, completed, failed or cancelled."""
+
+    site_id: int
+    job_id: int
+    url: str
+    state: State
+    current_step: str
+    summary: Summary
+    error: str | None
+    why: str | None
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SitePage:
+    sites: tuple[SiteView, ...]
+    next: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteDetails:
+    """``prompts``: those that people edited, else those that were formed."""
+
+    site: SiteView
+    stages: tuple[StageResult, ...]
+    facts: dict[str, Any] | None
+    prompts: tuple[Prompt, ...]
+    answers: tuple[Answer, ...]
+    scores: dict[str, Any] | None
+    options: Mapping[str, Any]
+
+
+async def require_analysis(connection: Connection, job_id: int) -> StoredAnalysis:
+    """A job of another pipeline is no analysis: it is told like one that does not exist."""
+    before = min(job_id, _MOST_ID - 1) + 1
+    found = await sites.analyses(connection, owner=None, before=before, pipeline=PIPELINE, limit=1, window=1)
+    if not found.jobs or found.jobs[0].id != job_id:
+        raise JobNotFound(job_id)
+    return found.jobs[0]
+
+
+async def analysis(connection: Connection, job_id: int) -> AnalysisView:
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        job = await require_analysis(connection, job_id)
+        (view,) = await _views(connection, [job])
+    return view
+
+
+async def analyses(
+    connection: Connection, *, owner: str | None, before: int | None, limit: int
+) -> tuple[list[AnalysisView], int | None]:
+    """Newest first, and behind which job the next page starts."""
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        found = await sites.analyses(
+            connection, owner=owner, before=before, pipeline=PIPELINE, limit=limit, window=max(_WINDOW, limit + 1)
+        )
+        return await _views(connection, found.jobs), found.looked_to
+
+
+async def _views(connection: Connection, jobs: Sequence[StoredAnalysis]) -> list[AnalysisView]:
+    job_ids = [job.id for job in jobs]
+    steps = await sites.steps(connection, job_ids)
+    moved = await reads.job_movements(connection, job_ids)
+    return [_analysis(job, moved[job.id], steps[job.id]) for job in jobs]
+
+
+def _analysis(job: StoredAnalysis, moved: Mapping[str, Any], at: Sequence[Mapping[str, Any]]) -> AnalysisView:
+    counts = job_counts.counts_of(moved)
+    state = job_counts.state_of(moved, counts)
+    steps = steps_of(state, at)
+    return AnalysisView(
+        job_id=job.id,
+        name=job.name,
+        owner=job.owner,
+        created_at=job.created_at,
+        options=job.metadata.get("options") or {},
+        state=state,
+        counts=counts,
+        steps=steps.steps,
+        current_step=steps.current,
+        progress=round(steps.progress, 4),
+    )
+
+
+async def site_page(connection: Connection, job_id: int, *, after: int | None, limit: int) -> SitePage:
+    """In the order in which they were given."""
+    place = None if after is None else Place(EARLIEST, after)
+    page = await items.page(connection, Wanted(jobs=[job_id], states=list(State)), sort="row", after=place, limit=limit)
+    more = await sites.more(connection, [item.id for item in page.items])
+    shown = tuple(_site(item, more[item.id]) for item in page.items)
+    return SitePage(sites=shown, next=None if page.next is None else page.next.task_id)
+
+
+async def site(connection: Connection, site_id: int) -> SiteView:
+    item = await items.one(connection, site_id)
+    if item is None:
+        raise TaskNotFound(site_id)
+    return _site(item, (await sites.more(connection, [site_id]))[site_id])
+
+
+async def details(connection: Connection, site_id: int) -> SiteDetails:
+    """Everything about one site, read in one snapshot."""
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        seen = await site(connection, site_id)
+        stages = await sites.stages(connection, site_id)
+        order = await orders.get(connection, site_id)
+        given = await answers.of_task(connection, site_id)
+    formed = stages[FORMING].result["prompts"] if FORMING in stages else []
+    edited = None if order is None else order.prompts
+    ended = stages[ASKING].result if ASKING in stages else None
+    return SiteDetails(
+        site=seen,
+        stages=tuple(stages.values()),
+        facts=stages[READING].result if READING in stages else None,
+        prompts=tuple(edited) if edited is not None else tuple(Prompt.from_json(one) for one in formed),
+        answers=tuple(given),
+        scores=None if ended is None else ended["scores"],
+        options={} if ended is None else ended.get("options", {}),
+    )
+
+
+async def only_site(connection: Connection, job_id: int) -> int | None:
+    """The site of an analysis of one; None where there are more."""
+    page = await site_page(connection, job_id, after=None, limit=2)
+    return page.sites[0].site_id if len(page.sites) == 1 else None
+
+
+def _site(item: Item, summary: Summary) -> SiteView:
+    return SiteView(
+        site_id=item.id,
+        job_id=item.job_id,
+        url=str(item.input.get("url", "")),
+        state=item.status,
+        current_step=_step_of(item),
+        summary=summary,
+        error=None if item.error is None else str(item.error.get("message") or item.error.get("type") or ""),
+        why=_why(item, summary),
+        updated_at=item.updated_at,
+    )
+
+
+def _step_of(item: Item) -> str:
+    match item.status:
+        case State.DONE:
+            return "completed"
+        case State.CANCELLED:
+            return "cancelled"
+        case State.PENDING if item.stage == READING and not item.attempts and item.error is None:
+            return "not-started"
+        case State.PENDING | State.PROCESSING:
+            return item.stage or "not-started"
+        case _:
+            return "failed"
+
+
+def _why(item: Item, summary: Summary) -> str | None:
+    """A site that waits for a person says so instead of a time that means nothing."""
+    snoozed = item.why is not None and "snooze" in item.why
+    if item.status is State.PENDING and item.stage == ASKING and snoozed and summary.approved_at is None:
+        return "its prompts wait for approval; no model is asked before"
+    return item.why

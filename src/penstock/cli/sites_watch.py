@@ -1,0 +1,88 @@
+"""Waiting for an analysis: a line with the count of each stage, and what is left behind at the end."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock.cli.progress import Progress
+from penstock.cli.session import Session
+
+if TYPE_CHECKING:
+    from penstock.apps.website_analysis.views import AnalysisView
+    from penstock.engine.job_steps import Step
+
+_LOOK_SECONDS = 0.25
+_WORDS = {"website-analysis": "reading", "prompt-forming": "prompts", "model-analysis": "models"}
+
+
+class StageLine(Progress):
+    """``12/48 sites · reading 3 · prompts 0 · models 5 · 1 failed``: how many each stage works on now."""
+
+    steps: "Sequence[Step]" = ()
+
+    def line(self, done: int, failed: int = 0) -> str:
+        parts = [f"{done:,}/{self.total:,} sites"]
+        parts += [f"{_WORDS.get(step.stage, step.stage)} {step.running:,}" for step in self.steps]
+        return " · ".join([*parts, *([f"{failed:,} failed"] if failed else [])])
+
+
+async def finish(session: Session, job: int, report: Path | None) -> int:
+    """Wait, tell, and write the report where one was asked for. 1: a site did not end well."""
+    view = await until_ended(session, job)
+    counts = view.counts
+    data: dict[str, Any] = {
+        "job_id": job,
+        "state": view.state.name,
+        "sites": counts.total,
+        "done": counts.done,
+        "failed": counts.error,
+        "report": None if report is None else str(report),
+    }
+    text = f"Analysis {job} is {view.state.name}: {counts.done:,} done, {counts.error:,} failed."
+    if report is not None:
+        from penstock.cli.sites_report import written
+
+        await written(session, job, report)
+        text += f" The report is in {report}."
+    session.out.show(data, text)
+    return 0 if view.state.name == "DONE" else 1
+
+
+async def until_ended(session: Session, job: int) -> "AnalysisView":
+    """Ctrl-C leaves the analysis alone."""
+    view = await _look(session, job)
+    line = StageLine(session.out.stderr, view.counts.total, quiet=session.out.quiet)
+    told = False
+    try:
+        while view.counts.finished < view.counts.total:
+            line.steps = view.steps
+            line.update(view.counts.finished, failed=view.counts.error, total=view.counts.total)
+            told = told or await _tell_review(session, view)
+            await asyncio.sleep(_LOOK_SECONDS)
+            view = await _look(session, job)
+    except asyncio.CancelledError:
+        line.detach()
+        session.out.say(f"Not waiting any more; analysis {job} goes on. `penstock sites status {job}` shows it.")
+        raise
+    line.steps = view.steps
+    line.end(view.counts.finished, failed=view.counts.error)
+    return view
+
+
+async def _look(session: Session, job: int) -> "AnalysisView":
+    from penstock.apps.website_analysis import views
+
+    async with session.connection() as connection:
+        return await views.analysis(connection, job)
+
+
+async def _tell_review(session: Session, view: "AnalysisView") -> bool:
+    """Whoever waits for themselves should know it. True: nothing more to say."""
+    if not view.options.get("review"):
+        return True
+    open_before = sum(step.waiting + step.running for step in view.steps[:-1])
+    if open_before or not view.steps or not view.steps[-1].waiting:
+        return False
+    session.out.say(f"Prompts wait for approval: `penstock sites prompts {view.job_id}`, then with --approve.")
+    return True

@@ -1,0 +1,32 @@
+"""The service with the routes of website analysis, over stages that need neither network nor models."""
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from penstock import Penstock
+from penstock.apps.website_analysis.api import router
+from penstock.config import Settings
+from penstock.service.app import create
+from tests.apps import sites_stages
+from tests.service.conftest import Service
+
+ROLES = (("ann", "operator"), ("bob", "operator"), ("eve", "viewer"), ("root", "admin"))
+
+
+@asynccontextmanager
+async def serving(database_url: str, **more: Any) -> AsyncIterator[Service]:
+    app = Penstock("sites-tests", settings=Settings(database_url=database_url, log_level="warning", **more))
+    sites_stages.install(app)
+    api = create(app, further=[router])
+    async with api.router.lifespan_context(api):
+        service = Service(app, api)
+        for name, role in ROLES:
+            await service.add_user(name, role)
+        async with service._open:
+            yield service
+
+
+def new_key() -> str:
+    return secrets.token_hex(8)

@@ -363,3 +363,12 @@ async def test_a_missing_robots_file_or_sitemap_is_an_answer(world: SiteWorld, g
 async def test_a_robots_file_without_end_is_read_at_its_beginning(world: SiteWorld, get: Getting) -> None:
     place = world.add({"/robots.txt": answers.two_gigabytes()})
     assert len((await get(place, "/robots.txt", kind="robots")).body) == 512 * 1024
+
+
+async def test_no_cookie_outlives_its_page(world: SiteWorld) -> None:
+    place = world.add({"/": answers.page(TEXT, Set_Cookie="who=me; Path=/")})
+    client = Client(Penstock("test", settings=load(sites_allowed_hosts=world.allowed())))
+    for _ in range(2):
+        await LiveFetcher(None, client).get(place.url(), kind="page")
+    await client.close()
+    assert ["cookie" in asked.headers for asked in world.asked] == [False, False]

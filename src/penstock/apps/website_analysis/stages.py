@@ -68,7 +68,7 @@ class SiteAnalysis:
             self._reader = Reader()
         facts = await self._reader.read(found)
         async with ctx.transaction() as transaction:
-            await pages.keep(transaction.connection, ctx.task_id, ctx.run, found.fetched)
+            await pages.keep(transaction.connection, ctx.task_id, ctx.run, found.kept)
             transaction.result = facts.as_json()
 
     async def form(self, ctx: Context, found: dict[str, Any]) -> dict[str, Any]:

@@ -77,8 +77,7 @@ class Client:
         rate = min(self.settings.sites_per_second, 1 / delay_seconds if delay_seconds else math.inf)
         if fresh and (delay_seconds is None or told_rate == rate):
             return
-        burst = max(1, int(rate))
-        await limits.configure(self._app, limiter_key(host), rate, burst, by="website-analysis")
+        await limits.configure(self._app, limiter_key(host), rate, 1, by="website-analysis")
         _remember(self._told, host, (rate, monotonic()), _MOST_HOSTS)
 
     def robots(self, url: str) -> Fetched | None:

@@ -121,7 +121,8 @@ select stage,
        -- What runners measured: see sql/statistics.sql.
        coalesce(sum(n) filter (where state = 20), 0)::bigint as runs_last_hour,
        coalesce(sum(n) filter (where state = 21), 0)::bigint as retries_last_hour,
-       (sum(n) filter (where state = 22) / nullif(sum(n) filter (where state = 20), 0) / 1000)::float8 as mean_run_seconds,
+       (coalesce(sum(n) filter (where state = 22), 0) / nullif(sum(n) filter (where state = 20), 0) / 1000)::float8
+           as mean_run_seconds,
        (coalesce(sum(n) filter (where state = 22 and minute >= date_trunc('minute', now()) - interval '1 minute'), 0)
            / nullif(sum(n) filter (where state = 20 and minute >= date_trunc('minute', now()) - interval '1 minute'), 0)
            / 1000)::float8 as mean_run_seconds_last_minute

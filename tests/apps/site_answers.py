@@ -133,7 +133,7 @@ def wants_cookie(answer: Answer) -> Answering:
     def decide(asked: Any) -> Answer:
         if "seen=yes" in asked.headers.get("cookie", ""):
             return answer
-        return redirect(asked.target, **{"Set-Cookie": "seen=yes; Path=/; HttpOnly"})
+        return redirect(asked.target, 302, **{"Set-Cookie": "seen=yes; Path=/; HttpOnly"})
 
     return decide
 

@@ -13,17 +13,21 @@ from penstock.language.lists import listed
 _CLOSED_ENDS = "。！？｡।॥؟۔։።។။"
 _ENDS = ".!?…"
 _CLOSERS = "\"'”’»›」』）)]"
+# Runs are taken whole and only from their first sign, so that a page of points costs no more than another.
 _END = re.compile(
-    rf"(?P<closed>[{_CLOSED_ENDS}]+[{re.escape(_CLOSERS)}]*)"
-    rf"|(?P<open>[{re.escape(_ENDS)}]+[{re.escape(_CLOSERS)}]*)(?=\s)"
+    rf"(?P<closed>[{_CLOSED_ENDS}]++[{re.escape(_CLOSERS)}]*+)"
+    rf"|(?<![{re.escape(_ENDS)}])(?P<open>[{re.escape(_ENDS)}]++[{re.escape(_CLOSERS)}]*+)(?=\s)"
 )
 _LAST_WORD = re.compile(r"[^\s(\[\"'“„«]+$")
 _ORDINAL = re.compile(r"\d{1,2}")
 _AFTER_ORDINALS = listed("after_ordinals")
 _ABBREVIATIONS = listed("abbreviations")
+_LINE = re.compile(r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 # Longer than any sentence one would quote: text without marks is cut at a space.
 MOST_CHARACTERS = 1000
 _WRAPPED_CHARACTERS = 60
+# How far a look around a mark goes: longer words are no abbreviations.
+_SEEN_CHARACTERS = 40
 
 
 def sentences(text: str) -> list[str]:
@@ -33,22 +37,22 @@ def sentences(text: str) -> list[str]:
 
 def _lines(text: str) -> list[str]:
     """Lines, with wrapped ones put together: a long line that breaks off in the middle goes on in small letters."""
-    lines: list[str] = []
-    start = end = 0
-    for found in re.finditer(r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", text):
-        before, line = text[start:end].rstrip(), found[0].strip()
-        if not line:
-            start = end = found.end()
+    spans: list[tuple[int, int]] = []
+    last: re.Match[str] | None = None
+    for found in _LINE.finditer(text):
+        if not found[0].strip():
             continue
-        breaks = len(re.findall(r"\r\n|[\r\n]", text[end : found.start()]))
-        last_line = before.rsplit("\n", 1)[-1]
-        wrapped = breaks == 1 and len(last_line) >= _WRAPPED_CHARACTERS and before[-1].islower() and line[0].islower()
-        if not wrapped:
-            lines.append(before)
-            start = found.start()
-        end = found.end()
-    lines.append(text[start:end])
-    return [line.strip() for line in lines if line.strip()]
+        if last is not None and _is_wrapped(last[0].rstrip(), text[last.end() : found.start()], found[0].lstrip()):
+            spans[-1] = (spans[-1][0], found.end())
+        else:
+            spans.append(found.span())
+        last = found
+    return [text[start:end].strip() for start, end in spans]
+
+
+def _is_wrapped(line: str, between: str, following: str) -> bool:
+    one_break = between in ("\n", "\r\n", "\r")
+    return one_break and len(line) >= _WRAPPED_CHARACTERS and line[-1].islower() and following[0].islower()
 
 
 def _of_line(line: str) -> list[str]:
@@ -65,28 +69,31 @@ def _of_line(line: str) -> list[str]:
 
 def _is_end(line: str, start: int, found: re.Match[str]) -> bool:
     """A mark with white space after it ends a sentence, unless the words around it say that it goes on."""
-    after = line[found.end() :].lstrip()
-    if not after:
-        return True
+    after = line[found.end() : found.end() + _SEEN_CHARACTERS].lstrip()
     next_letter = next((sign for sign in after[:4] if sign.isalnum()), "")
     if next_letter.islower():
-        # "e.g. this"; a sentence after ! or ? may still begin with a small letter after a closing quote.
+        # "e.g. this", "he asked “Why?” and left".
         return False
     if found["open"] != ".":
         return True
-    word = _LAST_WORD.search(line, start, found.start())
-    return word is None or not _goes_on_after(word[0], first=not line[start : word.start()].strip(), after=after)
+    seen_from = max(start, found.start() - _SEEN_CHARACTERS)
+    word = _LAST_WORD.search(line[seen_from : found.start()])
+    if word is None:
+        return True
+    first = seen_from == start and not line[start : start + word.start()].strip()
+    return not _goes_on_after(word[0], first=first, after=after)
 
 
 def _goes_on_after(word: str, *, first: bool, after: str) -> bool:
     """Whether the point after ``word`` belongs to the word."""
-    if word.lower() in _ABBREVIATIONS or (len(word) == 1 and (word.isupper() or word.islower())):
+    if word.lower() in _ABBREVIATIONS or (len(word) == 1 and word.isupper()):
         return True
-    if re.fullmatch(r"(?:[A-Za-z]\.)+[A-Za-z]", word):
+    if re.fullmatch(r"(?:[A-Za-z]\.)+[A-Za-z]", word) or (len(word) == 1 and re.match(r"[^\W\d]\.", after)):
+        # "a.m."; "z. B."
         return True
     if _ORDINAL.fullmatch(word):
         # "1. Wash it": the number of an item. "am 3. Mai": a date.
-        return first or after.split(None, 1)[0].strip(".,;:").lower() in _AFTER_ORDINALS
+        return first or (after.split(None, 1) or [""])[0].strip(".,;:").lower() in _AFTER_ORDINALS
     return False
 
 

@@ -35,13 +35,14 @@ PRICE = _kind(
     "price",
     r"\bhow much\b|\bcosts?\b|\bprice[sd]?\b|\bpricing\b|\bfees?\b|\bkoste[nt]\b|\bpreise?\b|\bwie viel\b"
     r"|\bcombien coût\w*|\bcoûte\w*"
-    r"|\bprix\b|\btarifs?\b|\bprecios?\b|\bcuestan?\b|\bprezz[oi]\b|\bquanto costa\w*|\bprijs\w*|\bpreço\w*",
+    r"|\bprix\b|\btarifs?\b|\bprecios?\b|\bcuestan?\b|\bprezz[oi]\b|\bquanto costa\w*|\bprijs\w*|\bpreço\w*"
+    r"|\bkost\b|\bcustam?\b|\bkosztuj\w*|\bcena\b|\bile\b",
     rf"{_CURRENCY}\s*{_NUMBER}|{_NUMBER}\s*{_CURRENCY}|\bfree\b|\bkostenlos\b|\bgratuite?s?\b|\bgratis\b",
 )
 HOURS = _kind(
     "hours",
     r"\b(?:when|what time|until when|hours)\b.*\b(?:open|close[sd]?|opening)\b|\bopen(?:ing)? (?:hours|times|on)\b"
-    r"|\bwann\b.*\b(?:geöffnet|offen|auf)\b|\böffnungszeiten\b|\bquand\b.*\bouvert\w*|\bhoraires\b|\bhorarios?\b|\borari[o]?\b"
+    r"|\bwann\b.*\b(?:geöffnet|offen|auf)\b|\böffnungszeiten\b|\bquand\b.*\bouvert\w*|\bhoraires\b|\bhorarios?\b|\borario?\b"
     r"|\bopeningstijden\b|\bis\b.*\bopen on\b",
     rf"\b\d{{1,2}}[:.h]\d\d\b|\b\d{{1,2}}\s*(?:am|pm|uhr|h)\b|{_WEEKDAY}",
 )
@@ -49,7 +50,7 @@ CONTACT = _kind(
     "contact",
     r"\bcontact\b|\bphone number\b|\bget in touch\b|\breach\b|\btelefon\w*|\bkontakt\w*|\berreich\w*|\btéléphone\b"
     r"|\bjoindre\b"
-    r"|\bcontacto\b|\bcontactar\b|\bcontattare\b",
+    r"|\bcontacto\b|\bcontactar\b|\bcontattare\b|\bbereiken\b|\bskontaktowa\w*",
     r"[\w.+-]+@[\w-]+\.\w+|(?:\+|\b)\d[\d ()/.-]{5,}\d|\be-?mails?\b|\bcontact form\b|\bkontaktformular\b",
 )
 LENGTH = _kind(

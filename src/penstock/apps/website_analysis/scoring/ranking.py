@@ -81,8 +81,8 @@ class Ranking:
         ]
 
     def _similarities(self, question: str, kind: Kind | None) -> Numbers:
-        asked = self._asked(question)
-        subjects = self._asked(subject(question, kind)) if kind is not None else asked
+        asked = self.asked(question)
+        subjects = self.asked(subject(question, kind)) if kind is not None else asked
         (vector,) = self._embedder.embed([" ".join(asked) or question])
         cosines = np.einsum("ij,j->i", self.vectors, vector).astype(np.float64)
         meaning = np.clip((cosines - _MEANING_FLOOR) / (1 - _MEANING_FLOOR), 0, 1)
@@ -98,7 +98,7 @@ class Ranking:
         rounded: Numbers = np.round(np.clip(scores, 0, 1), 4)
         return rounded
 
-    def _asked(self, text: str) -> list[str]:
+    def asked(self, text: str) -> list[str]:
         """Telling words without name and places of the site: they stand for all of it, not for one of its sentences."""
         return list(dict.fromkeys(word for word in telling(text) if stem(word) not in self._everywhere))
 

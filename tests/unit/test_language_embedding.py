@@ -1,0 +1,88 @@
+"""Vectors of texts: the same ones always, quickly, without network, and near where the meaning is."""
+
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from penstock.errors import InvalidSetting
+from penstock.language import embedding
+from penstock.language.embedding import DIMENSIONS, MOST_CHARACTERS, Embedder
+
+TEXTS = ["A bakery sells bread.", "Brot und Brötchen", "漢字かな", "🙂", "x" * 5000, "one", "<s> </s>"]
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    return Embedder.load()
+
+
+def test_rows_have_length_one_and_empty_texts_are_zero(embedder):
+    rows = embedder.embed([*TEXTS, "", "  \n"])
+    assert rows.shape == (len(TEXTS) + 2, DIMENSIONS) and rows.dtype == np.float32
+    assert np.allclose(np.linalg.norm(rows[:-2], axis=1), 1, atol=1e-5)
+    assert not rows[-2:].any()
+    assert embedder.embed([]).shape == (0, DIMENSIONS)
+
+
+def test_a_text_has_the_same_bits_in_any_company(embedder, monkeypatch):
+    alone = np.concatenate([embedder.embed([text]) for text in TEXTS])
+    assert np.array_equal(alone, embedder.embed(TEXTS))
+    monkeypatch.setattr(embedding, "_PIECES_AT_ONCE", 3)
+    assert np.array_equal(alone, embedder.embed(TEXTS[::-1])[::-1])
+
+
+def test_threads_and_processes_give_the_same_vectors(embedder):
+    expected = embedder.embed(TEXTS)
+    with ThreadPoolExecutor(4) as pool:
+        for rows in pool.map(embedder.embed, [TEXTS] * 40):
+            assert np.array_equal(rows, expected)
+    code = (
+        "import sys; from penstock.language.embedding import Embedder\n"
+        f"sys.stdout.buffer.write(Embedder.load().embed({TEXTS!r}).tobytes())"
+    )
+    other = np.frombuffer(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout, "f4")
+    assert np.allclose(other.reshape(expected.shape), expected, atol=1e-5)
+
+
+def test_texts_that_mean_the_same_are_nearer(embedder):
+    one, near, far = embedder.embed(["Where can I buy bread?", "The bakery sells loaves.", "The engine lost its oil."])
+    assert one @ near > one @ far + 0.1
+
+
+def test_broken_and_endless_texts_are_embedded(embedder):
+    rows = embedder.embed(["half a pair \ud800 here", "word " * 500_000, "\x00"])
+    assert np.isfinite(rows).all()
+    assert np.array_equal(rows[1], embedder.embed([("word " * 500_000)[:MOST_CHARACTERS]])[0])
+
+
+def test_a_thousand_short_texts_take_well_under_a_second(embedder):
+    texts = [f"Number {number} repairs bicycles in the old town on weekdays." for number in range(1000)]
+    # The best of three: the machine has other things to do.
+    took: list[float] = []
+    for _ in range(3):
+        began = time.perf_counter()
+        embedder.embed(texts)
+        took.append(time.perf_counter() - began)
+    assert min(took) < 0.5
+
+
+def test_loading_needs_no_network_and_does_not_run_wordllama():
+    code = (
+        "import socket, sys\n"
+        "def refuse(*_): raise AssertionError('network')\n"
+        "socket.socket.connect = socket.getaddrinfo = refuse\n"
+        "from penstock.language.embedding import Embedder\n"
+        "Embedder.load().embed(['a']); assert 'wordllama' not in sys.modules; print(int(True))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("1\n", "")
+
+
+def test_a_missing_package_is_said_in_a_sentence(monkeypatch):
+    monkeypatch.setattr(embedding, "find_spec", lambda name: None)
+    with pytest.raises(InvalidSetting, match="pip install wordllama"):
+        Embedder.load()

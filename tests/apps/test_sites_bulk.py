@@ -197,13 +197,10 @@ async def test_a_file_of_an_index_that_is_missing_is_told_and_the_others_are_rea
     assert "answers 404" in why
 
 
-async def test_an_index_that_names_itself_ends() -> None:
-    index = (
-        b"<sitemapindex>"
-        + b"<sitemap><loc>https://alderby.example/start.xml</loc></sitemap>" * 500
-        + b"</sitemapindex>"
-    )
-    shelf = Shelf(start=index)
+@pytest.mark.parametrize("child", ["start", "missing"])
+async def test_an_index_without_end_ends(child: str) -> None:
+    entry = f"<sitemap><loc>https://alderby.example/{child}.xml</loc></sitemap>".encode()
+    shelf = Shelf(start=b"<sitemapindex>" + entry * 500 + b"</sitemapindex>")
     await bulk.listed_by("https://alderby.example/start.xml", shelf)
     assert len(shelf.asked) <= 51
 

@@ -134,6 +134,10 @@ def test_facts_that_are_spelled_differently_are_asked_about_once() -> None:
     assert len(asked) == 2 * 3
 
 
+def test_two_offers_are_compared_once_and_not_in_both_orders() -> None:
+    assert len([one for one in form(facts(), most=200) if one.template.startswith("comparison-offers")]) == 1
+
+
 def test_a_kind_without_facts_leaves_its_turns_to_the_others() -> None:
     prompts = form(facts(offers=(), places=()), most=12)
     assert len(prompts) == 12

@@ -76,6 +76,7 @@ def test_the_page_says_everything_that_a_customer_asks() -> None:
         "Alderby Mill Bakery opened in 1802.",
         "Say on a page what the evening course costs.",
         "The budget of 1 stopped 2 calls to heron-large.",
+        "gull-small left 1 question without all its answers. The endpoint gave no answer for 60 s.",
         "cost 0.0123 in the currency",
     ):
         assert sentence in said

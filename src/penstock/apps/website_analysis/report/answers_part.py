@@ -30,8 +30,16 @@ def models_of(scores: Scores) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(cell.model for cell in scores.cells), *scores.by_model)))
 
 
-def questions(report: Report) -> dict[str, Prompt]:
-    return {prompt.key: prompt for prompt in report.prompts}
+def unanswered(report: Report) -> list[str]:
+    """A sentence for each model that left questions open. Their reasons differ in figures only, so one stands for all."""
+    found: dict[str, list[str]] = {}
+    for cell in report.scores.cells if report.scores else ():
+        if cell.problem and cell.failed:
+            found.setdefault(cell.model, []).append(cell.problem)
+    return [
+        f"{clean(model, 80)} left {wording.counted(len(problems), 'question')} without all its answers. {problems[0]}"
+        for model, problems in found.items()
+    ]
 
 
 def matrix(report: Report, scores: Scores) -> tuple[Block, ...]:

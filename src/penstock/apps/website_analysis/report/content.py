@@ -60,7 +60,7 @@ def _sections(report: Report) -> Iterator[Section]:
 
 
 def _problems(report: Report) -> tuple[Block, ...]:
-    told = list(report.problems)
+    told = [*report.problems, *answers_part.unanswered(report)]
     if report.facts is None and not told:
         told.append("The site could not be analysed, and no reason was recorded. Run it again.")
     if not told:

@@ -224,7 +224,7 @@ def test_csv_holds_all_of_it_a_row_each() -> None:
         by_section[row["section"]] = by_section.get(row["section"], 0) + 1
     assert by_section["question"] == 10
     assert by_section["answer"] == 30
-    assert (by_section["improvement"], by_section["claim"], by_section["problem"]) == (2, 1, 1)
+    assert (by_section["improvement"], by_section["claim"], by_section["problem"]) == (2, 1, 2)
     score = next(row for row in rows if row["item"] == "coverage")
     assert (score["value"], score["low"], score["high"], score["count"]) == ("0.6", "0.4", "0.75", "10")
 

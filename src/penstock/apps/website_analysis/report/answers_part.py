@@ -31,7 +31,7 @@ def models_of(scores: Scores) -> tuple[str, ...]:
 
 
 def unanswered(report: Report) -> list[str]:
-    """A sentence for each model that left questions open. Their reasons differ in figures only, so one stands for all."""
+    """A sentence for each model that left questions open. Its reasons differ in figures only: one stands for all."""
     found: dict[str, list[str]] = {}
     for cell in report.scores.cells if report.scores else ():
         if cell.problem and cell.failed:

@@ -122,8 +122,9 @@ def _scores(report: Report, scores: Scores) -> Iterator[Row]:
 
 def _cell(cell: Cell, question: str) -> Iterator[Row]:
     row = {"item": question, "model": cell.model}
-    text = cell.excerpt or cell.problem
-    yield {"section": "answer", **row, "result": wording.verdict(cell), **_share(cell.named), "text": text}
+    yield {"section": "answer", **row, "result": wording.verdict(cell), **_share(cell.named), "text": cell.excerpt}
+    if cell.problem:
+        yield {"section": "problem", **row, "count": cell.failed, "text": cell.problem}
     for name, count in sorted(cell.others.items()):
         yield {"section": "also named", **row, "count": count, "text": name}
     for claim in cell.claims:

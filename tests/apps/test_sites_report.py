@@ -151,6 +151,13 @@ def test_nothing_of_strangers_text_is_alive_in_markdown() -> None:
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables_of} <= {3, 4}
 
 
+@pytest.mark.parametrize("text", ["# heading", "- item", "+ item", "1. first", "2) second", "=====", "> quote", "*x*"])
+def test_strangers_begin_no_block_in_markdown(text: str) -> None:
+    failed = report(facts=None, prompts=(), answers=(), scores=None, options={}, problems=(text,))
+    (written,) = [one for one in markdown(failed).splitlines() if one.replace("\\", "") == f"- {text}"]
+    assert written.startswith("- \\") or re.match(r"- \d\\", written)
+
+
 @pytest.mark.parametrize(
     "url",
     [
@@ -194,7 +201,7 @@ def test_markdown_has_the_same_sections_and_sentences() -> None:
         "What the site says about itself",
         "Coverage by topic",
     ]
-    assert "6 of 10 questions \\(60 %\\)" in text
+    assert "6 of 10 questions (60 %)" in text
     assert "> We bake it ourselves, batch 1." in text
 
 

@@ -19,9 +19,9 @@ from penstock.apps.website_analysis.report.blocks import (
 )
 from penstock.apps.website_analysis.report.document import Overview, Report
 
-# What Markdown or the HTML inside it would take for its own. The dot, so that no "1." begins a list.
-_SIGNS = re.compile(r"([\\`*_{}\[\]()#+\-!|~>$=:])")
-_NUMBERED = re.compile(r"^(\d+)\.")
+# What Markdown would take for its own: anywhere, and at the beginning of a line.
+_SIGNS = re.compile(r"([\\`*_\[\]|~$>])")
+_LEADING = re.compile(r"^(\d{0,9})([#+\-=.)])")
 _OF_LINKS = str.maketrans({"(": "%28", ")": "%29", "[": "%5B", "]": "%5D", "|": "%7C"})
 
 
@@ -71,4 +71,4 @@ def _span(span: Span) -> str:
 
 def _text(text: str) -> str:
     escaped = _SIGNS.sub(r"\\\1", text.replace("&", "&amp;").replace("<", "&lt;"))
-    return _NUMBERED.sub(r"\1\\.", escaped)
+    return _LEADING.sub(r"\1\\\2", escaped)

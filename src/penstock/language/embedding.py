@@ -72,14 +72,16 @@ class Embedder:
         return ids
 
     def _pool(self, waiting: list[tuple[int, list[int]]], rows: Vectors) -> None:
-        """Means in place. ``reduceat`` adds row after row, so the same text gives the same bits in any company."""
-        if not waiting:
-            return
-        starts = np.cumsum([0, *(len(ids) for _, ids in waiting[:-1])])
+        """Means in place. Each text is added up on its own, row after row: the same bits in any company."""
         flat = np.fromiter((one for _, ids in waiting for one in ids), dtype=np.int32)
-        sums = np.add.reduceat(self._table[flat].astype(np.float32), starts, axis=0)
-        lengths = np.sqrt(np.add.reduce(sums * sums, axis=1, keepdims=True))
-        rows[[index for index, _ in waiting]] = sums / np.maximum(lengths, np.float32(1e-12))
+        # Short texts repeat the same pieces: each is widened once.
+        used, places = np.unique(flat, return_inverse=True)
+        pieces = self._table[used].astype(np.float32)[places]
+        start = 0
+        for index, ids in waiting:
+            total = np.add.reduce(pieces[start : start + len(ids)], axis=0)
+            rows[index] = total / max(float(np.sqrt(np.add.reduce(total * total))), 1e-12)
+            start += len(ids)
 
 
 def _folder() -> Path:

@@ -47,7 +47,7 @@ def _unanswered(prompts: Sequence[Prompt], coverage: Sequence[Coverage]) -> Iter
     for prompt in missing[:_MOST_QUESTIONS]:
         kind = asked_for(prompt.text)
         add = _ADD_BY_KIND_OF_THING[kind.name] if kind else _ADD_BY_PROMPT[prompt.kind].format(fact=prompt.fact)
-        where = f" on {prompt.page}" if prompt.page else ""
+        where = f", for example on {prompt.page}" if prompt.page else ""
         yield f"No page answers “{prompt.text}”; {add}{where}."
     if len(missing) > _MOST_QUESTIONS:
         more = len(missing) - _MOST_QUESTIONS

@@ -77,6 +77,8 @@ class Business:
         sizes = {size for size in (len(self._core), len(self._core) - 1, len(self._core) + 1) if size > 0}
         spans: list[tuple[int, int]] = []
         for start in range(len(found)):
+            if found[start].text[:1] != self._written[0]:
+                continue  # slips of typing are not at the first letter
             for size in sorted(sizes, key=lambda size: (size != len(self._core), size)):
                 window = found[start : start + size]
                 written = "".join(one.text for one in window)
@@ -91,7 +93,7 @@ class Business:
     def _is_it(self, written: str) -> bool:
         if written == self._written:
             return True
-        if not self._slips or written[0] != self._written[0] or _digits(written) != _digits(self._written):
+        if not self._slips or _digits(written) != _digits(self._written):
             return False
         return within(written, self._written, self._slips)
 

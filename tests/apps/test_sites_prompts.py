@@ -164,6 +164,21 @@ def test_only_brand_prompts_hold_the_name_of_the_business(language: str) -> None
     assert any("flour" in text for text in others)
 
 
+def test_labels_of_menus_are_no_topics_and_a_place_is_not_said_twice() -> None:
+    site = facts(
+        topics=tuple(
+            Topic(text=text, weight=1.0, place=Place(page=URL))
+            for text in ("About us", "Über uns", "CONTACT", "Cake hire in Eikeland", "Cake hire", "A full tasting")
+        ),
+        offers=(),
+    )
+    texts = [one.text for one in form(site, most=200)]
+    assert not any(label in text for text in texts for label in ("About us", "Über uns", "CONTACT"))
+    assert not any(text.count("Eikeland") > 1 for text in texts)
+    assert texts.count("Who offers Cake hire?") == 1
+    assert "Who offers a full tasting?" in texts
+
+
 def test_a_site_of_which_nothing_is_known_is_asked_about_by_its_address() -> None:
     empty = Facts(
         url="https://www.corvane.example/", name=None, title=None, description=None, language=None, canonical=None

@@ -1,10 +1,11 @@
 """What the gaps of templates are filled with: facts of a site as phrases, each with the page it stands on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from penstock.apps.website_analysis.facts import Facts
+from penstock.apps.website_analysis.prompts.empty_words import nobody_asks, with_small_article, without_article
 from penstock.apps.website_analysis.prompts.phrase import fold, names_it, one_line, phrase, without
 
 _MOST = 60  # facts of one sort; the best come first
@@ -50,11 +51,14 @@ class Material:
 def gathered(facts: Facts) -> Material:
     name = _name(facts)
     topics = [(one.text, one.place.page) for one in facts.topics] or _from_title(facts)
+    places = _pieces([(place, _page_with(facts, place)) for place in facts.places], [name.text])
+    # Neither the name, which would answer the question, nor the place, which questions about places add.
+    left_out = [name.text, *(place.text for place in places)]
     return Material(
         name=name,
-        topics=_pieces(topics, name),
-        offers=_pieces([(one.text, one.place.page) for one in facts.offers], name),
-        places=_pieces([(place, _page_with(facts, place)) for place in facts.places], name),
+        topics=_pieces(topics, left_out),
+        offers=_pieces([(one.text, one.place.page) for one in facts.offers], left_out),
+        places=places,
     )
 
 
@@ -70,15 +74,25 @@ def _name(facts: Facts) -> Piece:
     return Piece(text=shown, fact=shown, page=facts.url)
 
 
-def _pieces(given: Iterable[tuple[str, str | None]], name: Piece) -> tuple[Piece, ...]:
+def _pieces(given: Iterable[tuple[str, str | None]], left_out: Sequence[str]) -> tuple[Piece, ...]:
     found: dict[str, Piece] = {}
     for text, page in given:
-        left = without(text, name.text)
-        if left and fold(left) and fold(left) not in found:
-            found[fold(left)] = Piece(text=left, fact=one_line(text), page=page)
+        left = _left(text, left_out)
+        if left is None or nobody_asks(left):
+            continue
+        key = without_article(fold(left))
+        if key and key not in found:
+            found[key] = Piece(text=with_small_article(left), fact=one_line(text), page=page)
         if len(found) == _MOST:
             break
     return tuple(found.values())
+
+
+def _left(text: str, left_out: Sequence[str]) -> str | None:
+    left: str | None = text
+    for one in left_out:
+        left = None if left is None else without(left, one)
+    return left
 
 
 def _from_title(facts: Facts) -> list[tuple[str, str]]:

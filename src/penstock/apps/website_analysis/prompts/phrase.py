@@ -18,7 +18,9 @@ _ADDRESS = re.compile(r"://|www\.|\S@\S", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 # Words that stand between a thing and the name of who makes it; alone at an end they say nothing.
 _BETWEEN = frozenset(
-    _WORD.findall("by from at of with and bei von mit und chez de du par et da di del por con y van bij en od w z i")
+    _WORD.findall(
+        "by from at of in near with and bei von mit und chez de du par et da di del por con y van bij en od w z i"
+    )
 )
 
 

@@ -5,7 +5,8 @@ from penstock.apps.website_analysis.prompts.phrase import fold
 # What menus and headings say on sites of all sorts, in the languages of the templates.
 _LABELS = """
 home, homepage, start, welcome, about, about us, who we are, our story, our team, team, contact, contact us,
-get in touch, find us, visit us, where to find us, opening hours, hours, news, blog, faq, questions, imprint, legal notice, privacy,
+get in touch, find us, visit us, where to find us, opening hours, hours, news, blog, faq, questions, imprint, legal notice,
+privacy,
 privacy policy, terms, terms and conditions, cookies, login, log in, sign in, register, search, menu, services,
 our services, products, our products, prices, our prices, shop, cart, checkout, gallery, reviews, testimonials, careers,
 jobs, links, more, read more, learn more, newsletter, sitemap, follow us, overview, details, page not found,
@@ -16,7 +17,8 @@ nos services, produits, nos produits, tarifs, panier, recherche, en savoir plus,
 inicio, bienvenidos, sobre nosotros, quienes somos, contacto, aviso legal, horario, noticias, servicios, productos,
 precios, tienda, buscar, leer mas, inicio sesion,
 benvenuti, chi siamo, contatti, note legali, orari, notizie, servizi, i nostri servizi, prodotti, prezzi, negozio,
-cerca, welkom, over ons, contacteer ons, openingstijden, nieuws, diensten, producten, prijzen, winkel, zoeken, lees meer,
+cerca,
+welkom, over ons, contacteer ons, openingstijden, nieuws, diensten, producten, prijzen, winkel, zoeken, lees meer,
 bem vindo, sobre nos, quem somos, contactos, contato, contacto, horarios, servicos, produtos, precos, loja, pesquisar,
 strona glowna, o nas, kontakt, aktualnosci, uslugi, produkty, cennik, sklep, szukaj, polityka prywatnosci
 """

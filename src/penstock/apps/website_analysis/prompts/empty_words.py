@@ -5,8 +5,8 @@ from penstock.apps.website_analysis.prompts.phrase import fold
 # What menus and headings say on sites of all sorts, in the languages of the templates.
 _LABELS = """
 home, homepage, start, welcome, about, about us, who we are, our story, our team, team, contact, contact us,
-get in touch, find us, visit us, where to find us, opening hours, hours, news, blog, faq, questions, imprint, legal notice,
-privacy,
+get in touch, find us, visit us, where to find us, opening hours, hours, news, blog, faq, questions, imprint,
+legal notice, privacy,
 privacy policy, terms, terms and conditions, cookies, login, log in, sign in, register, search, menu, services,
 our services, products, our products, prices, our prices, shop, cart, checkout, gallery, reviews, testimonials, careers,
 jobs, links, more, read more, learn more, newsletter, sitemap, follow us, overview, details, page not found,

@@ -1,8 +1,8 @@
 """Texts as vectors, by a table of 32,000 word pieces that comes inside the wordllama wheel.
 
-The files are read without importing wordllama: its import sets up the root logger and compiles nothing we need, and its
-loader asks the network. A text is the mean of its pieces' rows, scaled to length 1, so the dot product of two texts is
-their cosine. The table is mapped, not read: processes on one machine share its pages.
+The files are read without importing wordllama: its import sets up the root logger, and its loader asks the network. A
+text is the mean of its pieces' rows, scaled to length 1, so the dot product of two texts is their cosine. The table is
+mapped, not read: processes on one machine share its pages.
 """
 
 import json

@@ -31,7 +31,8 @@ FACTS = Facts(
 
 @dataclass(slots=True)
 class Said:
-    """What the server does with one call. ``cut``: the connection ends after so many bytes of the body."""
+    """What the server does with one call. ``cut``: the connection ends after so many bytes of the body. ``drip``:
+    seconds before each byte."""
 
     status: int = 200
     body: bytes = b"{}"
@@ -39,6 +40,7 @@ class Said:
     pause: float = 0.0
     held: asyncio.Event | None = None
     cut: int | None = None
+    drip: float = 0.0
     tokens: int = 0
 
 
@@ -130,8 +132,12 @@ class ModelServer:
             self.tokens += said.tokens
             lines = [f"HTTP/1.1 {said.status} OK", f"Content-Length: {len(said.body)}", "Connection: close"]
             lines += [f"{name}: {value}" for name, value in said.headers.items()]
-            writer.write("\r\n".join([*lines, "", ""]).encode() + said.body[: said.cut])
-            await writer.drain()
+            writer.write("\r\n".join([*lines, "", ""]).encode())
+            body = said.body[: said.cut]
+            for piece in [bytes([one]) for one in body] if said.drip else [body]:
+                await asyncio.sleep(said.drip)
+                writer.write(piece)
+                await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:

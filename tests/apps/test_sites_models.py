@@ -185,17 +185,19 @@ async def test_trouble_is_tried_again_and_noted_in_the_last_attempt(asking: Aski
         assert len(server.calls) == 4
 
 
-async def test_an_answer_that_takes_too_long_has_failed_and_counts_as_spent(asking: Asking):
+@pytest.mark.parametrize("how", ["hangs", "drips"])
+async def test_an_answer_that_takes_too_long_has_failed_and_counts_as_spent(asking: Asking, how: str):
+    """Dripping: no single wait is long, only all of them."""
     held = asyncio.Event()
 
     def answer(called: Called) -> Said:
-        return says("late", held=held)
+        return says("late", held=held) if how == "hangs" else says("late", drip=0.05)
 
-    async with asking(answer, timeout_seconds=0.2, output_price=1000.0, max_tokens=100) as (world, _):
+    async with asking(answer, timeout_seconds=0.3, output_price=1000.0, max_tokens=100) as (world, _):
         await world.ask(["a"], ["gpt"])
         assert (await drain(world.app)).released == 1
         [attempt] = await world.fetch("select error ->> 'message' as said from penstock.attempts")
-        assert "took longer than 0.2 s" in attempt["said"]
+        assert "took longer than 0.3 s" in attempt["said"]
         assert await world.spent() == [pytest.approx(0.1)]
         held.set()
 

@@ -21,7 +21,7 @@ from penstock.engine.worker.listener import Listener
 from penstock.engine.worker.measuring import Measuring
 from penstock.engine.worker.orphans import Orphans
 from penstock.engine.worker.pool import Pool
-from penstock.engine.worker.shown import at_work, report_shown
+from penstock.engine.worker.shown import at_work, report_shown, stage_shown
 from penstock.engine.worker.slots import Slots
 from penstock.failpoints import Failpoints
 from penstock.model import Claimed, Finish, Release, Settlement
@@ -330,14 +330,9 @@ class Runner:
         now = time.time() + self._discovery.clock_behind_seconds
         return {
             "stages": {
-                stage.label: {
-                    "processors": self._pools[stage_id].states(),
-                    "inbox": len(self._inboxes[stage_id]),
-                    "ewma_ms": self._pace[stage_id].ewma_ms,
-                    "runs": self._pace[stage_id].runs,
-                    "claim": _shown(self._discovery.decisions.get(stage_id)),
-                    **self._discovery.adaptation.shown(stage_id),
-                }
+                stage.label: stage_shown(
+                    self._pools[stage_id], self._inboxes[stage_id], self._pace[stage_id], self._discovery
+                )
                 for stage_id, stage in self.stages.items()
             },
             "settling": self._settler.waiting,
@@ -402,7 +397,3 @@ class Runner:
             safe=self._slots.safe,
             orphans=self._orphans,
         )
-
-
-def _shown(decision: Any) -> dict[str, Any] | None:
-    return None if decision is None else {"size": decision.value, "reason": decision.reason}

@@ -1,4 +1,4 @@
-"""What a runner tells about itself besides numbers: who is busy with what, and the last health report.
+"""What a runner tells about itself: its stages in numbers, who is busy with what, and the last health report.
 
 It goes into every heartbeat, so it is bounded; those in trouble and those that have run longest come first.
 """
@@ -8,12 +8,28 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from penstock.engine.worker.discovery import Discovery, Pace
 from penstock.engine.worker.health import Report
+from penstock.engine.worker.inbox import Inbox
 from penstock.engine.worker.pool import Pool, ProcessorState
 
 _MOST_PER_STAGE = 20
 _MOST = 100
 _MOST_PROBLEMS = 10
+
+
+def stage_shown(pool: Pool, inbox: Inbox, pace: Pace, discovery: Discovery) -> dict[str, Any]:
+    """One stage in numbers; the claim comes with the reason for its size."""
+    stage_id = pool.stage.id
+    claim = discovery.decisions.get(stage_id)
+    return {
+        "processors": pool.states(),
+        "inbox": len(inbox),
+        "ewma_ms": pace.ewma_ms,
+        "runs": pace.runs,
+        "claim": None if claim is None else {"size": claim.value, "reason": claim.reason},
+        **discovery.adaptation.shown(stage_id),
+    }
 
 
 def at_work(pools: Mapping[str, Pool], now_seconds: float) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import pytest
 
 from penstock.apps.website_analysis.models.model import Question
 from penstock.apps.website_analysis.models.offline import NO_ANSWER, OfflineModel
+from penstock.apps.website_analysis.scoring.passages import passages
 from penstock.language.embedding import Embedder
 from tests.apps.sites_scoring_pairs import BAKERY, BICYCLES
 from tests.apps.sites_scoring_world import HOME, facts, facts_of, page, prompt
@@ -70,3 +71,4 @@ async def test_the_same_sentence_on_every_page_is_quoted_once(embedder):
     about = facts(*(page(line, url=f"{HOME}{number}") for number in range(5)))
     answer = await ask(OfflineModel(embedder), "Who repairs electric bicycles?", about)
     assert (answer.text, [one.page for one in answer.evidence]) == (line, [f"{HOME}0"])
+    assert [one.page for one in passages(about) if one.sentence == line] == [f"{HOME}0"]

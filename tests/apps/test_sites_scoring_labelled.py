@@ -53,10 +53,8 @@ def test_there_are_enough_labels_of_both_sorts():
     assert len(labels) >= 60 and 0.3 <= sum(labels) / len(labels) <= 0.7
 
 
-@pytest.mark.parametrize(
-    ("labelled", "most_wrong"), [(sites_scoring_claims.TUNING, 1), (sites_scoring_claims.HELD_OUT, 1)]
-)
-def test_claims_are_supported_exactly_where_the_site_says_so(labelled, most_wrong, embedder):
+@pytest.mark.parametrize("labelled", [sites_scoring_claims.TUNING, sites_scoring_claims.HELD_OUT])
+def test_claims_are_supported_exactly_where_the_site_says_so(labelled, embedder):
     wrong = []
     for site, text, supported in labelled:
         facts = facts_of(site)
@@ -64,4 +62,4 @@ def test_claims_are_supported_exactly_where_the_site_says_so(labelled, most_wron
         if claim.supported != supported:
             wrong.append((text, claim))
         assert (claim.evidence is not None) == claim.supported
-    assert len(wrong) <= most_wrong, wrong
+    assert wrong == []

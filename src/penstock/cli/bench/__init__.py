@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,9 @@ from penstock.cli.session import Session
 
 QuickOption = Annotated[bool, typer.Option("--quick", help="Smaller, within a minute.")]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Of the plan of faults: the same seed, the same plan.")]
+CorpusArgument = Annotated[
+    Path | None, typer.Argument(help="Folder of NAME.html and NAME.json; the repository's own, if left out.")
+]
 KeepOption = Annotated[bool, typer.Option("--keep", help="Leave the database, logs and ledger behind for a look.")]
 
 
@@ -65,6 +69,13 @@ def register(app: typer.Typer) -> None:
         from penstock.cli.bench import pages as bench
 
         _run(bench.pages(session, bench.QUICK if quick else bench.FULL))
+
+    @command(app)
+    def extraction(session: Session, corpus: CorpusArgument = None) -> None:
+        """How much of what people read on saved pages of websites is found: a table by field."""
+        from penstock.cli.bench import extraction as bench
+
+        bench.extraction(session, corpus)
 
     @command(app)
     async def storm(

@@ -1,0 +1,151 @@
+"""Pages that attack the parser: the child may die, the reader goes on."""
+
+import asyncio
+import os
+import signal
+import time
+
+import pytest
+
+from penstock.apps.website_analysis.extract.page import LARGEST_BYTES, read
+from penstock.apps.website_analysis.extract.reading import Reader
+from penstock.apps.website_analysis.extract.site import understand
+from penstock.apps.website_analysis.problem import SiteProblem
+from penstock.errors import TransientError
+from penstock.intake.capped import Caps
+from tests.apps.sites_reading import crawled, page
+
+GOOD = page(f"<html lang=en><title>Tea</title><h1>Tea</h1><p>{'Tea is what we sell and what we drink. ' * 9}")
+# As long as one page may take on a machine that does other things as well.
+MOST_SECONDS = 12.0
+
+HOSTILE = {
+    "nested divs": "<div>" * 900_000 + "tea",
+    "nested tables": "<table><tr><td>" * 250_000 + "tea",
+    "nested formatting": "".join(f"<b class=c{n}><p>" for n in range(200_000)) + "tea",
+    "a million attributes": "<div " + " ".join(f"a{n}=1" for n in range(500_000)) + ">tea",
+    "tags that never end": "<a " * 1_000_000,
+    "comments that never end": "<!--" * 1_000_000,
+    "scripts that never end": "<script>" * 400_000,
+    "quotes that never end": "<a href='" * 400_000,
+    "a million elements": "<i>t</i>" * 500_000,
+    "numbers": "<p>" + "1 " * 2_000_000,
+    "prices": "<p>" + "€" * 1_000_000 + "1,000" * 300_000,
+    "mail": "<p>" + "a@" * 1_000_000 + "a." * 900_000,
+    "rows with prices": "<table>" + "<tr><td>Tea<td>€1" * 100_000,
+    "boxes in boxes with prices": ("<div>" * 200 + "€1" + "</div>" * 200) * 1500,
+    "links": "<a href=/x>x</a> " * 200_000,
+    "white space": "<p>" + " \n\t" * 1_200_000 + "tea",
+    "a title without end": "<title>" + "tea " * 900_000,
+    "headings": "<h2>tea</h2>" * 300_000,
+    "json": "<script type='application/ld+json'>" + '{"a":' * 80_000 + "</script>",
+    "json commas": "<script type='application/ld+json'>" + '", ' * 120_000 + "</script>",
+    "entities": "<p>" + "&amp" * 1_000_000,
+    "separators": "<title>" + " - " * 1_000_000 + "</title>",
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_page_made_to_be_slow_is_read_in_bounded_time(kind: str) -> None:
+    began = time.process_time()
+    found = understand(crawled(page(HOSTILE[kind][:LARGEST_BYTES])))
+    assert time.process_time() - began < MOST_SECONDS
+    assert len(found.pages) == 1
+
+
+async def test_the_reader_gives_the_facts_that_the_pure_function_gives() -> None:
+    reader = Reader()
+    try:
+        site = crawled(GOOD, page("<title>Two</title><p>Second page", url="https://www.shop.example/two"))
+        assert await reader.read(site) == understand(site)
+    finally:
+        await reader.close()
+
+
+async def test_a_hundred_megabytes_of_nested_boxes_are_cut_and_said_so() -> None:
+    reader = Reader()
+    try:
+        found = await reader.read(crawled(page(b"<p>Tea and coffee for everybody<div>" + b"<div>" * 20_000_000)))
+        assert "Tea and coffee" in found.pages[0].text
+        assert any(f"only the first {LARGEST_BYTES:,}" in note for note in found.notes)
+    finally:
+        await reader.close()
+
+
+async def test_the_child_is_kept_between_sites() -> None:
+    reader = Reader()
+    try:
+        await reader.read(crawled(GOOD))
+        first = reader.pids
+        await reader.read(crawled(GOOD))
+        assert reader.pids == first and len(first) == 1
+    finally:
+        await reader.close()
+
+
+async def test_a_start_page_over_the_caps_is_a_sentence_and_the_next_site_is_read() -> None:
+    reader = Reader(caps=Caps(memory_mb=48, cpu_seconds=10, answer_seconds=30.0))
+    try:
+        await reader.read(crawled(GOOD))
+        first = reader.pids
+        with pytest.raises(
+            SiteProblem, match=r"https://www\.shop\.example/ could not be analysed: the page needs more"
+        ):
+            await reader.read(crawled(page("<i>t</i>" * 500_000)))
+        assert (await reader.read(crawled(GOOD))).title == "Tea"
+        assert reader.pids != first
+    finally:
+        await reader.close()
+
+
+async def test_a_start_page_that_takes_too_long_is_a_sentence() -> None:
+    reader = Reader(caps=Caps(memory_mb=768, cpu_seconds=20, answer_seconds=0.05))
+    try:
+        with pytest.raises(SiteProblem, match=r"takes more than 0\.05 s to be read"):
+            await reader.read(crawled(page("<i>t</i>" * 400_000)))
+    finally:
+        await reader.close()
+
+
+async def test_a_further_page_over_the_caps_is_a_note() -> None:
+    reader = Reader(caps=Caps(memory_mb=48, cpu_seconds=10, answer_seconds=30.0))
+    try:
+        bad = page("<i>t</i>" * 500_000, url="https://www.shop.example/bad")
+        found = await reader.read(crawled(GOOD, bad))
+        assert [one.url for one in found.pages] == ["https://www.shop.example/"]
+        assert found.notes == ("https://www.shop.example/bad was left out: the page needs more than 48 MB to be read.",)
+    finally:
+        await reader.close()
+
+
+async def test_a_child_that_somebody_killed_is_replaced() -> None:
+    reader = Reader()
+    try:
+        await reader.read(crawled(GOOD))
+        (pid,) = reader.pids
+        os.kill(pid, signal.SIGTERM)
+        with pytest.raises(TransientError, match="ended from outside"):
+            await reader.read(crawled(GOOD))
+        assert (await reader.read(crawled(GOOD))).title == "Tea"
+    finally:
+        await reader.close()
+
+
+async def test_a_closed_reader_ends_what_it_reads_as_worth_another_try() -> None:
+    reader = Reader()
+    slow = asyncio.create_task(reader.read(crawled(*[page("<i>t</i>" * 400_000)] * 50)))
+    async with asyncio.timeout(20):
+        while not reader._busy:
+            await asyncio.sleep(0.01)
+        await reader.close()
+        with pytest.raises(TransientError, match="was closed"):
+            await slow
+    with pytest.raises(TransientError, match="was closed"):
+        await reader.read(crawled(GOOD))
+
+
+def test_a_page_of_usual_size_is_read_in_less_than_half_a_second() -> None:
+    body = GOOD.body + b"<div class=card><h3>Tea</h3><p>A cup of tea for one.</p><span>&euro;3.50</span></div>" * 700
+    began = time.process_time()
+    read(page(body))
+    assert time.process_time() - began < 0.5

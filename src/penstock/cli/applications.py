@@ -10,7 +10,7 @@ from penstock.cli import demo_app
 from penstock.engine.app import Penstock
 
 # Each has `install(app)`, and `routers()` if it answers requests of its own.
-_APPLICATIONS = ("penstock.apps.catalogue",)
+_APPLICATIONS = ("penstock.apps.catalogue", "penstock.apps.website_analysis")
 
 
 def installed() -> list[ModuleType]:

@@ -7,7 +7,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from penstock.apps.website_analysis.extract.taming import DEEPEST, tamed
 
-MOST_ELEMENTS = 60_000
+MOST_ELEMENTS = 30_000
 # What parsers add around cells and rows comes on top of what the page nests.
 _DEEPEST = DEEPEST * 2
 _UNSEEN = frozenset(

@@ -1,5 +1,6 @@
 """What a page says about itself: title, description, address of its own, Open Graph."""
 
+from itertools import islice
 from urllib.parse import urljoin, urlsplit
 
 from penstock.apps.website_analysis.extract.element import Element
@@ -11,6 +12,7 @@ _MOST_TITLE = 300
 _MOST_DESCRIPTION = 1000
 _MOST_OPEN_GRAPH = 40
 _MOST_LINKS = 300
+_MOST_ANCHORS = 3000
 
 
 def metas(page: Element) -> dict[str, str]:
@@ -71,7 +73,7 @@ def links(page: Element, url: str) -> tuple[str, ...]:
     """Where it leads, in order, each once."""
     base = base_of(page, url)
     found: dict[str, None] = {}
-    for anchor in page.find("a"):
+    for anchor in islice(page.find("a"), _MOST_ANCHORS):
         href = anchor.attributes.get("href", "").strip()
         if not href or href.startswith(("#", "javascript:", "mailto:", "tel:", "data:")) or len(href) > 2000:
             continue

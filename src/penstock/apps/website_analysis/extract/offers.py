@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from penstock.apps.website_analysis.extract.element import Element
 from penstock.apps.website_analysis.extract.json_ld import Item, nested, types, words
@@ -24,6 +25,9 @@ _LARGE = frozenset({"h2", "h3", "h4", "h5", "strong", "b"})
 _NAMED = re.compile(r"\b(?:name|title|item-?name|product-?name)\b|-(?:name|title)\b")
 _COSTS = re.compile(r"\b(?:kostet|costs|cuesta|custa|coûte|costa|kost|стоит|kosztuje)\b", re.IGNORECASE)
 _MOST_LETTERS = 1500
+# Boxes in boxes are looked through again and again: so many boxes, with so many elements inside.
+_MOST_LOOKS = 5000
+_MOST_INSIDE = 60
 _SHORT = 60
 _LEADING = re.compile(r"\A(?:the|der|die|das|le|la|el|il)\s+", re.IGNORECASE)
 
@@ -82,11 +86,15 @@ def _priced(parts: Sequence[Element]) -> Iterator[tuple[str, str, str]]:
     """The smallest box with a price and a name; a price alone takes the heading or the term above it."""
     above = ""
     done: set[int] = set()
+    looks = _MOST_LOOKS
     for part in parts:
         if part.tag in _HEADINGS or part.tag == "dt":
             above = part.text(200)
         if part.tag not in _ROWS or id(part) in done or part.letters > _MOST_LETTERS:
             continue
+        if not looks or sum(1 for _ in islice(part.walk(), _MOST_INSIDE + 1)) > _MOST_INSIDE:
+            continue
+        looks -= 1
         text = part.text(400)
         price = PRICE.search(text)
         if price is None or _has_named_price(part):

@@ -65,8 +65,15 @@ def tamed(markup: str) -> str:
             depth, shown = _tag(found, name, depth)
             kept.append(markup[at:begin] + shown)
         at = end
-    kept.append(markup[at:])
+    kept.append(_finished(markup[at:]))
     return "".join(kept)
+
+
+def _finished(rest: str) -> str:
+    """Without a tag that the page ends in, as browsers have it: its attributes were never counted."""
+    begin = rest.rfind("<")
+    unfinished = begin != -1 and ">" not in rest[begin:] and rest[begin + 1 : begin + 2].isalpha()
+    return rest[:begin] if unfinished else rest
 
 
 def _tag(found: re.Match[str], name: str, depth: int) -> tuple[int, str]:

@@ -93,6 +93,37 @@ def test_json_ld_is_understood_in_each_of_its_shapes(script: str) -> None:
     assert found.contacts.phones == ("+1 555 010 0199",)
 
 
+def test_the_usual_slips_in_json_ld_cost_nothing_of_what_is_nested_in_it() -> None:
+    script = """{"@type":"Bakery","name":"Corner Bakery",
+        // not our idea
+        "address":{"addressLocality":"Hilltown","postalCode":"12345",},}"""
+    found = facts(f'<script type="application/ld+json">{script}</script><p>{PROSE}')
+    assert found.contacts.addresses == ("12345 Hilltown",)
+    assert found.places == ("Hilltown",)
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "<nav>Surplus words</nav>",
+        "<footer><p>Surplus words</footer>",
+        "<aside><h2>Surplus words</h2></aside>",
+        "<form><label>Surplus words<input></label></form>",
+        "<div role=banner>Surplus words</div>",
+        "<div hidden>Surplus words</div>",
+        '<div style="display: none">Surplus words</div>',
+        '<div id="cookie-box"><p>Surplus words</div>',
+        '<ul><li><a href="/a">Surplus</a><li><a href="/b">words</a></ul>',
+        "<script>Surplus words</script><style>Surplus words</style><noscript>Surplus words</noscript>",
+        "<div><p>Surplus words, 12 Mill Lane</p><p>Tel. +1 555 010 0100, tea@shop.example</p></div>",
+    ],
+)
+def test_what_stands_around_the_content_is_not_in_the_text(around: str) -> None:
+    found = facts(f"<body><div class=a><h1>Tea</h1><p>{PROSE}</div>{around}")
+    assert found.pages[0].text == f"Tea\n{PROSE.strip()}"
+
+
 def test_json_ld_that_never_ends_or_nests_endlessly_is_bounded() -> None:
     deep = '{"@type":"A","x":' * 3000 + "1" + "}" * 3000
     wide = "[" + ",".join(['{"@type":"Offer","name":"n","v":[1e999,NaN]}'] * 5000) + "]"
@@ -120,7 +151,7 @@ def test_what_several_pages_say_comes_together_and_the_start_page_decides() -> N
 
 def test_robots_and_sitemaps_are_no_pages() -> None:
     start = page(f"<p>{PROSE}")
-    robots = page("User-agent: *")
+    robots = page("User-agent: *", url="https://www.shop.example/robots.txt")
     found = understand(crawled(start, type(robots)(**{**_fields(robots), "kind": "robots"})))
     assert len(found.pages) == 1
 

@@ -69,7 +69,7 @@ async def test_upkeep_removes_old_pages_and_limits_of_hosts_nobody_asks(database
             )
             await connection.execute("update penstock.limits set tat = now() where key = 'host:used.example'")
         await limits.block(app, "host:blocked.example", 60, by="test")
-        assert await upkeep.forget_old(app) == {"pages": 3, "limits": 1}
+        assert await upkeep.forget_old(app) == {"pages": 3, "leftovers": 0, "limits": 1}
         left = {view.key for view in await limits.listing(app)}
         assert left == {"host:used.example", "host:blocked.example", "hosts", "wikidata"}
         async with app.connection() as connection:

@@ -22,6 +22,8 @@ __all__ = ["PIPELINE", "install", "routers"]
 
 PIPELINE = "sites"
 _PATIENT = RetryPolicy(base_seconds=2.0, cap_seconds=120.0)
+# An endpoint that is down for a minute is not down for good.
+_VERY_PATIENT = RetryPolicy(base_seconds=15.0, factor=4.0, cap_seconds=300.0)
 
 
 def install(app: Penstock, analysis: "SiteAnalysis | None" = None) -> "SiteAnalysis":
@@ -44,7 +46,7 @@ def install(app: Penstock, analysis: "SiteAnalysis | None" = None) -> "SiteAnaly
     async def form(ctx: Context, found: dict[str, Any]) -> Any:
         return await site.form(ctx, found)
 
-    @pipeline.stage(stages.ASKING, version=SCORING, timeout=settings.sites_model_timeout_seconds, retry=_PATIENT)
+    @pipeline.stage(stages.ASKING, version=SCORING, timeout=settings.sites_model_timeout_seconds, retry=_VERY_PATIENT)
     async def ask(ctx: Context, formed: dict[str, Any]) -> Any:
         return await site.ask(ctx, formed)
 

@@ -41,6 +41,10 @@ async def approve(connection: Connection, task_ids: Sequence[int], *, by: str) -
     return sorted(row["task_id"] for row in rows)
 
 
+async def withdraw_approval(connection: Connection, task_id: int) -> None:
+    await connection.execute(_sql.withdraw_approval, task_id)
+
+
 async def set_options(connection: Connection, task_ids: Sequence[int], options: Mapping[str, Any], *, by: str) -> None:
     """Replaces what was set before; empty: as the job says."""
     if unknown := sorted(set(options) - set(_KNOWN)):

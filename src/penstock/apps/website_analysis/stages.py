@@ -20,7 +20,7 @@ from penstock.apps.website_analysis.fetch.crawl import crawl
 from penstock.apps.website_analysis.fetch.fetcher import Fetcher
 from penstock.apps.website_analysis.fetch.kept import KeptFetcher
 from penstock.apps.website_analysis.fetch.live import LiveFetcher
-from penstock.apps.website_analysis.models.asking import ask_all
+from penstock.apps.website_analysis.models.asking import ask_all, budget_note
 from penstock.apps.website_analysis.models.budget import Budget
 from penstock.apps.website_analysis.models.registry import Models
 from penstock.apps.website_analysis.options import Options, chosen
@@ -62,7 +62,7 @@ class SiteAnalysis:
             pages=options.pages,
             fetcher=fetcher,
             user_agent=self._app.settings.sites_user_agent,
-            told=lambda done, total, note: ctx.progress(done, total, note),
+            told=ctx.progress,
         )
         if self._reader is None:
             self._reader = Reader()
@@ -74,6 +74,9 @@ class SiteAnalysis:
     async def form(self, ctx: Context, found: dict[str, Any]) -> dict[str, Any]:
         options = await self._options(ctx)
         prompts = await asyncio.to_thread(form, Facts.from_json(found), most=options.prompts)
+        if options.review and ctx.run > 1:
+            async with self._app.connection() as connection:
+                await orders.withdraw_approval(connection, ctx.task_id)
         # With the digest of the facts: the same prompts about a site that says something else are asked again.
         digest = sha256(orjson.dumps(found, option=orjson.OPT_SORT_KEYS)).hexdigest()
         return {"prompts": [prompt.as_json() for prompt in prompts], "templates": TEMPLATES, "facts": digest}
@@ -97,6 +100,7 @@ class SiteAnalysis:
             "scores": scores.as_json(),
             "options": options.as_json(),
             "prompts": [prompt.as_json() for prompt in prompts],
+            "notes": [note for note in (budget_note(given),) if note is not None],
         }
 
     async def _answers(self, ctx: Context, options: Options, facts: Facts, prompts: list[Prompt]) -> list[Any]:

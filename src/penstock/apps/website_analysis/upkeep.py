@@ -1,7 +1,7 @@
-"""Removes old pages, and the limits of hosts that nobody asks any more, once a day."""
+"""Removes old pages, what belonged to tasks that are gone, and the limits of idle hosts, once a day."""
 
 from penstock import Penstock
-from penstock.apps.website_analysis import pages
+from penstock.apps.website_analysis import leftovers, pages
 from penstock.apps.website_analysis.fetch.client import limiter_key
 from penstock.engine.steering import limits
 
@@ -17,7 +17,7 @@ def install_upkeep(app: Penstock) -> None:
 
 
 async def forget_old(app: Penstock) -> dict[str, int]:
-    """How many pages and limits were removed, a batch per transaction."""
+    """How many pages, rows of tasks that are gone, and limits were removed, a batch per transaction."""
     removed = 0
     while True:
         async with app.connection() as connection:
@@ -25,5 +25,12 @@ async def forget_old(app: Penstock) -> dict[str, int]:
         removed += gone
         if gone < pages.SWEEP_BATCH:
             break
+    leftovers_removed = 0
+    while True:
+        async with app.connection() as connection:
+            gone = await leftovers.sweep(connection)
+        leftovers_removed += gone
+        if not gone:
+            break
     hosts = await limits.forget_unused(app, limiter_key(""), unused_seconds=_UNUSED_SECONDS)
-    return {"pages": removed, "limits": hosts}
+    return {"pages": removed, "leftovers": leftovers_removed, "limits": hosts}

@@ -19,6 +19,10 @@ set approved_at = now(), decided_by = excluded.decided_by, decided_at = now()
 where orders.approved_at is null
 returning task_id
 
+-- name: withdraw_approval
+-- It was given for prompts of an earlier run; these were formed anew.
+update website_analysis.orders set approved_at = null where task_id = $1 and approved_at is not null
+
 -- name: set_options
 -- What the next runs of these sites use instead of what their job was submitted with.
 insert into website_analysis.orders (task_id, options, decided_by)

@@ -17,14 +17,17 @@ _WORDS = {"website-analysis": "reading", "prompt-forming": "prompts", "model-ana
 
 
 class StageLine(Progress):
-    """``12/48 sites · reading 3 · prompts 0 · models 5 · 1 failed``: how many each stage works on now."""
+    """``12/48 sites · reading 3 · prompts 0 · models 5 · 1 failed``: how many each stage works on now; where all of them
+    wait, also what for."""
 
     steps: "Sequence[Step]" = ()
+    waits_for: str | None = None
 
     def line(self, done: int, failed: int = 0) -> str:
         parts = [f"{done:,}/{self.total:,} sites"]
         parts += [f"{_WORDS.get(step.stage, step.stage)} {step.running:,}" for step in self.steps]
-        return " · ".join([*parts, *([f"{failed:,} failed"] if failed else [])])
+        parts += [f"{failed:,} failed"] if failed else []
+        return " · ".join([*parts, *([f"waiting: {self.waits_for}"] if self.waits_for else [])])
 
 
 async def finish(session: Session, job: int, report: Path | None) -> int:
@@ -57,6 +60,7 @@ async def until_ended(session: Session, job: int) -> "AnalysisView":
     try:
         while view.counts.finished < view.counts.total:
             line.steps = view.steps
+            line.waits_for = await _waits_for(session, view)
             line.update(view.counts.finished, failed=view.counts.error, total=view.counts.total)
             told = told or await _tell_review(session, view)
             await asyncio.sleep(_LOOK_SECONDS)
@@ -65,7 +69,7 @@ async def until_ended(session: Session, job: int) -> "AnalysisView":
         line.detach()
         session.out.say(f"Not waiting any more; analysis {job} goes on. `penstock sites status {job}` shows it.")
         raise
-    line.steps = view.steps
+    line.steps, line.waits_for = view.steps, None
     line.end(view.counts.finished, failed=view.counts.error)
     return view
 
@@ -75,6 +79,18 @@ async def _look(session: Session, job: int) -> "AnalysisView":
 
     async with session.connection() as connection:
         return await views.analysis(connection, job)
+
+
+async def _waits_for(session: Session, view: "AnalysisView") -> str | None:
+    """Asked only where nothing is under way: then the reason of one site is mostly that of all."""
+    from penstock.engine import items
+    from penstock.lifecycle import State
+
+    if any(step.running for step in view.steps):
+        return None
+    async with session.connection() as connection:
+        page = await items.page_of_job(connection, view.job_id, states=[State.PENDING], after=None, limit=1)
+    return page.items[0].why if page.items else None
 
 
 async def _tell_review(session: Session, view: "AnalysisView") -> bool:

@@ -42,7 +42,7 @@ main{padding:1rem .75rem 3rem}
 h1{font-size:1.5rem}
 dl{grid-template-columns:1fr;gap:0}
 dd{margin-bottom:.5rem}
-table,tbody,tr,td,tbody th{display:block;width:100%}
+table,caption,tbody,tr,td,tbody th{display:block;width:100%}
 thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 tr{border:1px solid var(--line);border-radius:.4rem;margin-bottom:.75rem}
 td[data-label]::before{content:attr(data-label) ": ";color:var(--soft)}

@@ -98,12 +98,14 @@ class Earlier:
     """What a later stage of a pipeline begins with: the result of the stage before as JSON, and the run that made it.
 
     ``reusable``: what this stage made of the very same input in the run ``reusable_from``, by code of the same version.
+    ``deferred``: these are large, and are fetched when the task begins: a thousand of them may wait in an inbox.
     """
 
     previous: str | None = None
     previous_run: int = 0
     reusable: str | None = None
     reusable_from: int | None = None
+    deferred: bool = False
 
 
 NOTHING_EARLIER = Earlier()

@@ -98,4 +98,9 @@ def install(app: Penstock) -> None:
             for one in prompts:
                 answer = Answer(prompt=one.key, model="offline", sample=1, text=f"An answer to {one.text}")
                 await answers.store(connection, ctx.task_id, ctx.run, answer)
-        return {"columns": {}, "scores": scores_of(prompts).as_json(), "options": options.as_json()}
+        return {
+            "columns": {},
+            "scores": scores_of(prompts).as_json(),
+            "options": options.as_json(),
+            "prompts": [prompt.as_json() for prompt in prompts],
+        }

@@ -9,7 +9,7 @@ import pytest
 
 from penstock import EnqueueOptions, Job, Penstock, State
 from penstock.apps import website_analysis
-from penstock.apps.website_analysis import deciding, upkeep
+from penstock.apps.website_analysis import deciding, upkeep, views
 from penstock.apps.website_analysis.stages import ASKING, READING
 from penstock.config import load
 from penstock.engine.acting import By
@@ -97,8 +97,10 @@ async def test_a_site_that_did_not_change_is_read_again_and_nothing_else(databas
             assert calls == 6
             await deciding.rerun(world.app, job.id, from_stage=READING, by=ANN, owner="ann")
             await drain(world.app)
-            assert (await world.outcomes(job))[0]["result"] == before
-            assert len(server.calls) == calls
+            after = (await world.outcomes(job))[0]["result"]
+            assert after["prompts"] == before["prompts"]
+            assert after["scores"]["cells"] == before["scores"]["cells"]
+            assert (len(server.calls), after["scores"]["cost"]) == (calls, 0)
             place.pages["/"] = site_answers.text_page("Copperfield Bakery", "We bake rye bread with caraway seeds.")
             await deciding.rerun(world.app, job.id, from_stage=READING, by=ANN, owner="ann")
             await drain(world.app)
@@ -109,7 +111,80 @@ async def test_a_site_that_did_not_change_is_read_again_and_nothing_else(databas
             assert len(server.calls) == calls + len(fresh), "answers to prompts that stayed are taken over"
             await deciding.rerun(world.app, job.id, from_stage=ASKING, by=ANN, owner="ann")
             await drain(world.app)
-            assert len(server.calls) == calls + len(fresh) + 6, "whoever asks for this very stage gets new answers"
+            assert len(server.calls) == calls + len(fresh), "nothing is paid for twice"
+            await deciding.rerun(world.app, job.id, from_stage=ASKING, options={"fresh": True}, by=ANN, owner="ann")
+            await drain(world.app)
+            assert len(server.calls) == calls + len(fresh) + 6, "but whoever wants new answers gets them"
+
+
+async def test_what_the_budget_stopped_is_asked_with_a_larger_one_and_the_rest_stays(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with SiteWorld() as sites, ModelServer(lambda called: says("Copperfield Bakery.", tokens_out=390)) as server:
+        place = sites.add(site_answers.small_site())
+        async with analysing(database_url, sites, **_endpoint(tmp_path, server)) as world:
+            job = await world.submit(place.url(), models=["gpt"], budget=0.003)
+            await drain(world.app)
+            made = len(server.calls)
+            assert 0 < made < 6
+            await deciding.rerun(world.app, job.id, from_stage=ASKING, options={"budget": 1.0}, by=ANN, owner="ann")
+            await drain(world.app)
+            [task] = await world.outcomes(job)
+            assert len(server.calls) == 6
+            assert task["result"]["notes"] == []
+            assert all(cell["failed"] == 0 for cell in task["result"]["scores"]["cells"])
+
+
+async def test_problems_of_an_endpoint_are_gone_after_a_run_from_any_stage(database_url: str, tmp_path: Path) -> None:
+    async with SiteWorld() as sites, ModelServer(lambda called: says("Copperfield."), key="another") as server:
+        place = sites.add(site_answers.small_site())
+        async with analysing(database_url, sites, **_endpoint(tmp_path, server)) as world:
+            job = await world.submit(place.url(), models=["gpt"])
+            await drain(world.app, advance=True)
+            assert len(server.calls) == 1, "a wrong key is found out by one call"
+            server.key = KEY
+            await deciding.rerun(world.app, job.id, from_stage=READING, by=ANN, owner="ann")
+            await drain(world.app, advance=True)
+            [task] = await world.outcomes(job)
+            assert all(cell["failed"] == 0 for cell in task["result"]["scores"]["cells"])
+
+
+async def test_prompts_edited_after_the_end_are_those_of_the_next_run_and_until_then_the_others_are_shown(
+    database_url: str,
+) -> None:
+    async with SiteWorld() as sites:
+        place = sites.add(site_answers.small_site())
+        async with analysing(database_url, sites) as world:
+            job = await world.submit(place.url())
+            await drain(world.app)
+            [task] = await world.outcomes(job)
+            await deciding.edit_prompts(
+                world.app, job.id, task["task_id"], ["Who bakes at night?"], by=ANN, owner="ann"
+            )
+            async with world.app.connection() as connection:
+                seen = await views.details(connection, task["task_id"])
+            assert len(seen.prompts) == 6
+            assert [one.text for one in seen.next_prompts or ()] == ["Who bakes at night?"]
+            await deciding.rerun(world.app, job.id, from_stage=READING, by=ANN, owner="ann")
+            await drain(world.app)
+            async with world.app.connection() as connection:
+                seen = await views.details(connection, task["task_id"])
+            assert [one.text for one in seen.prompts] == ["Who bakes at night?"]
+            assert seen.next_prompts is None
+
+
+async def test_a_replay_counts_for_one_run(database_url: str) -> None:
+    async with SiteWorld() as sites:
+        place = sites.add(site_answers.small_site())
+        async with analysing(database_url, sites) as world:
+            job = await world.submit(place.url())
+            await drain(world.app)
+            await deciding.rerun(world.app, job.id, from_stage=READING, options={"replay": True}, by=ANN, owner="ann")
+            await drain(world.app)
+            asked = len(sites.asked)
+            await job.reprocess(statuses=[State.DONE], from_stage=READING)
+            await drain(world.app)
+            assert len(sites.asked) > asked
 
 
 async def test_a_run_from_kept_pages_needs_no_network(database_url: str) -> None:
@@ -120,7 +195,7 @@ async def test_a_run_from_kept_pages_needs_no_network(database_url: str) -> None
             await drain(world.app)
             before, asked = (await world.outcomes(job))[0], len(sites.asked)
             place.pages.clear()
-            await deciding.rerun(world.app, job.id, from_stage=READING, replay=True, by=ANN, owner="ann")
+            await deciding.rerun(world.app, job.id, from_stage=READING, options={"replay": True}, by=ANN, owner="ann")
             await drain(world.app)
             [after] = await world.outcomes(job)
             assert (after["state"], after["run"], after["result"]) == (

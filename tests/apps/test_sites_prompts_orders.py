@@ -44,13 +44,20 @@ async def test_an_approval_ends_when_the_prompts_change(connection: asyncpg.Conn
     assert changed is not None and changed.approved_at is None
 
 
-async def test_options_replace_earlier_ones_and_leave_prompts_alone(connection: asyncpg.Connection) -> None:
+async def test_options_of_the_next_run_replace_earlier_ones_and_leave_prompts_alone(
+    connection: asyncpg.Connection,
+) -> None:
+    await connection.execute(
+        "insert into penstock.outcomes (task_id, lane, stage, status, attempts, run) values (7, 1, 1, 2, 1, 1),"
+        " (8, 1, 1, 2, 1, 4)"
+    )
     await orders.set_prompts(connection, 7, [QUESTION], by="ada")
     await orders.set_options(connection, [7, 8], {"pages": 3, "models": ["offline"]}, by="ada")
     await orders.set_options(connection, [7], {"replay": True}, by="ada")
     first, second = await orders.get(connection, 7), await orders.get(connection, 8)
     assert first is not None and first.options == {"replay": True} and first.prompts == (QUESTION,)
     assert second is not None and second.options == {"pages": 3, "models": ["offline"]}
+    assert (first.for_run, second.for_run) == (2, 5)
 
 
 async def test_an_unknown_option_is_refused_with_the_known_ones(connection: asyncpg.Connection) -> None:

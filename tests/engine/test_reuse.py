@@ -3,6 +3,8 @@
 from typing import Any
 
 from penstock import Context, Penstock
+from penstock.model import Claimed
+from penstock.storage import checkpoints
 
 
 def pipeline_of_three(app: Penstock, *, version: str | None = "1") -> tuple[Any, list[str], dict[str, Any]]:
@@ -19,12 +21,12 @@ def pipeline_of_three(app: Penstock, *, version: str | None = "1") -> tuple[Any,
     @pipe.stage("form", version=version)
     async def form(ctx: Context, found: dict[str, Any]) -> dict[str, Any]:
         runs.append("form")
-        return {"question": found["b"], "anew": ctx.asked_anew}
+        return {"question": found["b"], "run": ctx.run}
 
     @pipe.stage("ask", version=version)
     async def ask(ctx: Context, formed: dict[str, Any]) -> list[Any]:
         runs.append("ask")
-        return [formed["question"], (await ctx.result_of("read"))["a"], ctx.input["url"], ctx.asked_anew]
+        return [formed["question"], (await ctx.result_of("read"))["a"], ctx.input["url"]]
 
     return pipe, runs, site
 
@@ -33,9 +35,9 @@ async def test_a_run_from_the_first_stage_computes_only_that_when_it_finds_the_s
     pipe, runs, _ = pipeline_of_three(app)
     async with working():
         task = await pipe.enqueue(url="u")
-        assert await task.result(10) == ["spring", "u", "u", False]
+        assert await task.result(10) == ["spring", "u", "u"]
         await task.reprocess(from_stage="read")
-        assert await task.result(10) == ["spring", "u", "u", False]
+        assert await task.result(10) == ["spring", "u", "u"]
         async with app.connection() as connection:
             kept = await connection.fetch(
                 "select s.name, c.run, c.reused_from, c.version from penstock.checkpoints c"
@@ -65,16 +67,47 @@ async def test_a_changed_result_is_computed_with_by_every_later_stage(app, worki
     assert runs == ["read", "form", "ask"] * 2 + ["read"]
 
 
-async def test_a_stage_that_somebody_asks_for_is_computed_and_knows_it(app, working):
+async def test_a_stage_that_somebody_asks_for_is_computed(app, working):
     pipe, runs, _ = pipeline_of_three(app)
     async with working():
         task = await pipe.enqueue(url="u")
         await task.result(10)
-        await task.reprocess(from_stage="form")
-        assert (await task.result(10))[3] is False  # its input says "anew" now: computed, but not asked for
+        await task.reprocess(from_stage="form")  # its result holds the run: the last stage has a new input
+        await task.result(10)
         await task.reprocess(from_stage="ask")
-        assert (await task.result(10))[3] is True
+        await task.result(10)
     assert runs == ["read", "form", "ask", "form", "ask", "ask"]
+
+
+async def test_a_large_result_is_fetched_when_its_task_begins_and_used_again_like_a_small_one(app, working):
+    pipe, runs, site = pipeline_of_three(app)
+    site["text"] = "".join(f"{number:x}" for number in range(60_000))
+    async with working():
+        task = await pipe.enqueue(url="u")
+        assert (await task.result(10))[0] == site["text"]
+        await task.reprocess(from_stage="read")
+        assert (await task.result(10))[0] == site["text"]
+    assert runs == ["read", "form", "ask", "read"]
+
+
+async def test_a_large_result_does_not_come_with_the_claim(app, connection):
+    pipe, _, _ = pipeline_of_three(app)
+    await app.open()
+    task = await pipe.enqueue(url="u")
+    stage = app.stage_ids[("pipe", "form")]
+    for size, deferred in ((1_000, False), (200_000, True)):
+        await connection.execute("delete from penstock.checkpoints")
+        text = "".join(f"{number * 7919:x}" for number in range(size))[:size]
+        await connection.execute(
+            "insert into penstock.checkpoints (task_id, stage, run, result) values ($1, $2, 1, to_jsonb($3::text))",
+            task.id,
+            app.stage_ids[("pipe", "read")],
+            text,
+        )
+        claimed = Claimed.of(task_id=task.id, lease=1, stage=stage)
+        await checkpoints.earlier(connection, [claimed], ["1"])
+        assert claimed.earlier.deferred is deferred
+        assert (claimed.earlier.previous is None) is deferred
 
 
 async def test_a_result_of_other_code_is_not_used_again(app, working, monkeypatch):

@@ -114,7 +114,7 @@ HOT = [
     ("outcomes of tasks", tasks.outcomes_of, ([30001, 30002],), {"outcomes_pkey"}),
     ("history", tasks.history, (1,), {"attempts_task"}),
     ("task", tasks.get, (1,), {"queue_pkey", "tasks_pkey", "outcomes_pkey"}),
-    ("earlier results", checkpoints.earlier, ([1], [1], [2], ["1"]), {"checkpoints_pkey"}),
+    ("earlier results", checkpoints.earlier, ([1], [1], [2], ["1"], 16384), {"checkpoints_pkey"}),
     ("idle lanes", lanes.lock_idle_candidates, (100, 60.0), {"queue_ready", "queue_leased"}),
 ]
 

@@ -34,6 +34,7 @@ ReportOption = Annotated[
 StageOption = Annotated[str, typer.Option("--from-stage", help="website-analysis, prompt-forming or model-analysis.")]
 SiteOption = Annotated[list[int] | None, typer.Option("--site", metavar="ID", help="Only this one; may be repeated.")]
 StatusesOption = Annotated[str, typer.Option("--statuses", help="Which endings start again, with commas between.")]
+FreshOption = Annotated[bool, typer.Option("--fresh", help="Ask models also what they answered in an earlier run.")]
 ReplayOption = Annotated[bool, typer.Option("--replay", help="From the pages that were kept, without network.")]
 _SHOWN_REFUSED = 10
 
@@ -77,11 +78,15 @@ def register(app: typer.Typer) -> None:
         site: SiteOption = None,
         statuses: StatusesOption = "done,error",
         replay: ReplayOption = False,
+        fresh: FreshOption = False,
+        budget: BudgetOption = None,
         wait: WaitOption = False,
         report: ReportOption = None,
     ) -> int:
         """Run sites that ended again from a stage; what did not change is not computed again."""
-        started = await _rerun(session, job, from_stage, site, statuses, replay)
+        wanted = {"replay": replay or None, "fresh": fresh or None, "budget": budget}
+        options = {name: value for name, value in wanted.items() if value is not None}
+        started = await _rerun(session, job, from_stage, site, statuses, options)
         if not (wait or report):
             session.out.show({"job_id": job, "started": started}, f"{started:,} sites of analysis {job} run again.")
             return 0
@@ -144,7 +149,7 @@ async def _and_wait(session: Session, added: "Added", *, wait: bool, report: Pat
 
 
 async def _rerun(
-    session: Session, job: int, from_stage: str, site_ids: list[int] | None, statuses: str, replay: bool
+    session: Session, job: int, from_stage: str, site_ids: list[int] | None, statuses: str, options: dict[str, Any]
 ) -> int:
     from penstock.apps.website_analysis import deciding, views
     from penstock.engine import items
@@ -159,7 +164,7 @@ async def _rerun(
         from_stage=from_stage,
         site_ids=site_ids,
         statuses=items.states(statuses),
-        replay=replay,
+        options=options,
         by=By.command_line(),
         owner=found.owner,
     )

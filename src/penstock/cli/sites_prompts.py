@@ -63,7 +63,7 @@ async def _show(session: Session, job: int, site: int | None) -> None:
     chosen = await chosen_site(session, job, site)
     async with session.connection() as connection:
         found = await views.details(connection, chosen)
-    rows = [prompt.as_json() for prompt in found.prompts]
+    rows = [prompt.as_json() for prompt in found.next_prompts or found.prompts]
     session.out.table(rows, _COLUMNS, empty=f"Site {chosen} has no prompts yet: it is in {found.site.current_step}.")
 
 

@@ -17,8 +17,8 @@ _WORDS = {"website-analysis": "reading", "prompt-forming": "prompts", "model-ana
 
 
 class StageLine(Progress):
-    """``12/48 sites · reading 3 · prompts 0 · models 5 · 1 failed``: how many each stage works on now; where all of them
-    wait, also what for."""
+    """``12/48 sites · reading 3 · prompts 0 · models 5 · 1 failed``: how many each stage works on now; where all wait,
+    also what for."""
 
     steps: "Sequence[Step]" = ()
     waits_for: str | None = None

@@ -101,11 +101,6 @@ class Context:
         stored: Mapping[str, Any] = decode(self._claimed.input)
         return stored
 
-    @property
-    def asked_anew(self) -> bool:
-        """Whether somebody asked for this very stage to run again, rather than for one before it."""
-        return self.run > 1 and self._claimed.earlier.previous_run < self.run
-
     async def result_of(self, stage: str) -> Any:
         """The newest result of an earlier stage of the pipeline, None before there is one."""
         return await self._surroundings.result_of(self.task_id, stage)

@@ -62,6 +62,10 @@ class HandBack(Exception):
     """Set by the pool when the worker stops before the handler ended."""
 
 
+async def _nothing(claimed: Claimed) -> None:
+    """Before the runner says how."""
+
+
 @dataclass(slots=True)
 class LiveStage:
     """A stage as a runner uses it: definition, id in the tables, what comes next, how to call it."""
@@ -77,6 +81,8 @@ class LiveStage:
     max_attempts_not_found: int = 3
     # Above 1 while most runs of the stage fail: whatever they need gets time to recover.
     retry_spacing: float = 1.0
+    # Fills in what a task begins with, where that was too large to come with the claim.
+    fetch_earlier: Callable[[Claimed], Awaitable[None]] = _nothing
     # Told what a handler was throttled with, before anybody else calls: slows the shared limiter for all workers.
     throttled: Callable[[ThrottledError], Awaitable[None]] | None = None
 
@@ -104,9 +110,11 @@ def arguments_of(claimed: Claimed, arguments: Arguments) -> dict[str, Any]:
 
 async def run(claimed: Claimed, stage: LiveStage, context: Context | None) -> Settlement | None:
     """One run, from stored input to settlement. None: the handler settled itself in ``ctx.transaction()``."""
-    if claimed.earlier.reusable is not None:
-        return _reused(claimed, stage, claimed.earlier)
     try:
+        if claimed.earlier.deferred:
+            await stage.fetch_earlier(claimed)
+        if claimed.earlier.reusable is not None:
+            return _reused(claimed, stage, claimed.earlier)
         arguments = stage.definition.arguments
         if stage.first:
             values = arguments_of(claimed, arguments)

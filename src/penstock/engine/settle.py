@@ -101,7 +101,7 @@ class Settler:
         waiting = self._waiting
         size = 0
         for count, settlement in enumerate(waiting[:_BATCH_ROWS], start=1):
-            if type(settlement) is Finish and settlement.result is not None:
+            if not isinstance(settlement, Release) and settlement.result is not None:
                 size += len(settlement.result)
                 if size > _BATCH_BYTES:
                     batch, self._waiting = waiting[:count], waiting[count:]

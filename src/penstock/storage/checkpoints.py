@@ -9,8 +9,18 @@ from penstock.storage.queries import load
 _sql = load("checkpoints")
 Connection = Any
 
+# Results up to this size come with the claim, one query for all of it.
+_SMALL_BYTES = 16 * 1024
+ANY_SIZE = 2**31 - 1
 
-async def earlier(connection: Connection, claimed: Sequence[Claimed], versions: Sequence[str | None]) -> None:
+
+async def earlier(
+    connection: Connection,
+    claimed: Sequence[Claimed],
+    versions: Sequence[str | None],
+    *,
+    most_bytes: int = _SMALL_BYTES,
+) -> None:
     """Fills in what each of them begins with; ``versions``: of the code that would run them."""
     rows = await connection.fetch(
         _sql.earlier,
@@ -18,6 +28,7 @@ async def earlier(connection: Connection, claimed: Sequence[Claimed], versions: 
         [one.stage for one in claimed],
         [one.run for one in claimed],
         versions,
+        most_bytes,
     )
     found = {row["task_id"]: row for row in rows}
     for one in claimed:
@@ -27,6 +38,7 @@ async def earlier(connection: Connection, claimed: Sequence[Claimed], versions: 
                 previous_run=row["previous_run"],
                 reusable=row["reusable"],
                 reusable_from=row["reusable_from"],
+                deferred=row["deferred"],
             )
 
 

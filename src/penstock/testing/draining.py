@@ -202,7 +202,7 @@ class _Drainer:
         if later:
             async with self._link.guarded() as connection:
                 versions = [self._stages[one.stage].definition.version for one in later]
-                await checkpoints.earlier(connection, later, versions)
+                await checkpoints.earlier(connection, later, versions, most_bytes=checkpoints.ANY_SIZE)
         claimed.sort(key=lambda one: (claimer.priorities.get(one.lane, 0), one.run_at, one.task_id))
         return claimed
 

@@ -31,7 +31,6 @@ def install(app: Penstock, analysis: "SiteAnalysis | None" = None) -> "SiteAnaly
     from penstock.apps.website_analysis import stages
     from penstock.apps.website_analysis.extract.site import VERSION as EXTRACTION
     from penstock.apps.website_analysis.prompts.forming import VERSION as TEMPLATES
-    from penstock.apps.website_analysis.scoring.score import VERSION as SCORING
     from penstock.apps.website_analysis.upkeep import install_upkeep
 
     site = analysis or stages.SiteAnalysis(app)
@@ -46,7 +45,7 @@ def install(app: Penstock, analysis: "SiteAnalysis | None" = None) -> "SiteAnaly
     async def form(ctx: Context, found: dict[str, Any]) -> Any:
         return await site.form(ctx, found)
 
-    @pipeline.stage(stages.ASKING, version=SCORING, timeout=settings.sites_model_timeout_seconds, retry=_VERY_PATIENT)
+    @pipeline.stage(stages.ASKING, timeout=settings.sites_model_timeout_seconds, retry=_VERY_PATIENT)
     async def ask(ctx: Context, formed: dict[str, Any]) -> Any:
         return await site.ask(ctx, formed)
 

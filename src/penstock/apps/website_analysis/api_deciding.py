@@ -53,8 +53,8 @@ async def approve(
 
 @router.post("/{jobId}/rerun", operation_id="rerunAnalysis")
 async def rerun(request: Request, actor: Operator, job_id: AnalysisId, body: RerunBody) -> RerunStarted:
-    """Run sites that ended again from a stage. Results before it stay; later ones are computed again only where their
-    input or code has changed."""
+    """Run sites that ended again from a stage. Results before it stay; prompts are formed again only where the site or
+    the code has changed, and models are asked only what they have not answered yet."""
     ground = ground_of(request)
     owner = await _owner(ground, actor, job_id)
     started = await deciding.rerun(
@@ -63,7 +63,7 @@ async def rerun(request: Request, actor: Operator, job_id: AnalysisId, body: Rer
         from_stage=body.from_stage,
         site_ids=body.site_ids,
         statuses=[State[name] for name in body.statuses or ("DONE", "ERROR")],
-        replay=body.replay,
+        options=body.options,
         by=actor.by,
         owner=owner,
     )

@@ -1,6 +1,6 @@
 """What people decide about sites of an analysis: other prompts, approval, another run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.apps.website_analysis import orders, sites, views
@@ -98,23 +98,26 @@ async def rerun(
     from_stage: str,
     site_ids: Sequence[int] | None = None,
     statuses: Sequence[State] = (State.DONE, State.ERROR),
-    replay: bool = False,
+    options: Mapping[str, Any] | None = None,
     by: By,
     owner: str | None,
 ) -> int:
-    """Run sites that ended again from a stage; earlier results stay. ``replay``: from the pages that were kept.
+    """Run sites that ended again from a stage; earlier results stay. ``options`` (replay, fresh, budget) are for this
+    run.
 
-    Later stages are computed again only where their input or code has changed. Returns how many start.
+    Prompts are formed again only where the site or the code has changed, and models asked only what they have not
+    answered yet. Returns how many start.
     """
+    options = dict(options or {})
     if from_stage not in views.STAGES:
         raise NotKnown(kind="stage", name=from_stage, known=views.STAGES)
     if site_ids is not None:
-        started = await _rerun_chosen(app, job_id, site_ids, from_stage, statuses, replay, by)
+        started = await _rerun_chosen(app, job_id, site_ids, from_stage, statuses, options, by)
     else:
-        await _choose_pages(app, job_id, statuses, replay, by)
+        await _choose(app, job_id, statuses, options, by)
         started = await job_steering.reprocess(app, job_id, by=by.actor, statuses=list(statuses), from_stage=from_stage)
     async with app.connection() as connection:
-        details = {"from_stage": from_stage, "replay": replay, "started": started}
+        details = {"from_stage": from_stage, **options, "started": started}
         await audit.append(connection, by.entry("analysis.rerun", kind="job", object=job_id, owner=owner, **details))
     return started
 
@@ -125,7 +128,7 @@ async def _rerun_chosen(
     site_ids: Sequence[int],
     from_stage: str,
     statuses: Sequence[State],
-    replay: bool,
+    options: Mapping[str, Any],
     by: By,
 ) -> int:
     async with app.connection() as connection:
@@ -135,23 +138,18 @@ async def _rerun_chosen(
         if open_still:
             await task_steering.require_all(connection, open_still[:1], "reprocess")
         ended = [row["item_id"] for row in rows if row["status"] in statuses]
-        await _set_replay(connection, ended, replay, by)
+        await orders.set_options(connection, ended, options, by=by.actor)
     if not ended:
         return 0
     return len(await task_steering.reprocess(app, ended, by=by.actor, from_stage=from_stage))
 
 
-async def _choose_pages(app: Penstock, job_id: int, statuses: Sequence[State], replay: bool, by: By) -> None:
+async def _choose(app: Penstock, job_id: int, statuses: Sequence[State], options: Mapping[str, Any], by: By) -> None:
     last = 0
     while True:
         async with app.connection() as connection:
             batch = await sites.ended(connection, job_id, [int(one) for one in statuses], after=last, limit=_BATCH)
-            await _set_replay(connection, batch, replay, by)
+            await orders.set_options(connection, batch, options, by=by.actor)
         if not batch:
             return
         last = batch[-1]
-
-
-async def _set_replay(connection: Any, site_ids: Sequence[int], replay: bool, by: By) -> None:
-    if site_ids:
-        await orders.set_options(connection, site_ids, {"replay": True} if replay else {}, by=by.actor)

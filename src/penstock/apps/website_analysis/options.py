@@ -10,7 +10,8 @@ from penstock.config import Settings
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """``budget`` in the currency of the models' prices, for the whole job. ``review``: prompts wait for a person before
-    a model is asked. ``replay``: the pages kept from the last run instead of the network."""
+    a model is asked. ``replay``: the pages kept from the last run instead of the network. ``fresh``: models are asked
+    again also where an earlier run has their answer."""
 
     models: tuple[str, ...]
     pages: int
@@ -19,6 +20,7 @@ class Options:
     prompts: int
     review: bool = False
     replay: bool = False
+    fresh: bool = False
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "models": list(self.models)}

@@ -19,12 +19,13 @@ _KNOWN = tuple(field.name for field in fields(Options))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """``prompts`` None: those that were formed. ``options``: only what differs from the job."""
+    """``prompts`` None: those that were formed. ``options``: what differs from the job, in the run ``for_run``."""
 
     task_id: int
     prompts: tuple[Prompt, ...] | None
     approved_at: datetime | None
     options: dict[str, Any]
+    for_run: int | None
     decided_by: str
     decided_at: datetime
 
@@ -46,7 +47,7 @@ async def withdraw_approval(connection: Connection, task_id: int) -> None:
 
 
 async def set_options(connection: Connection, task_ids: Sequence[int], options: Mapping[str, Any], *, by: str) -> None:
-    """Replaces what was set before; empty: as the job says."""
+    """For the next run of sites that ended. Replaces what was set before; empty: as the job says."""
     if unknown := sorted(set(options) - set(_KNOWN)):
         raise InvalidArguments("sites", f"no option is called {', '.join(unknown)}; known: {', '.join(_KNOWN)}")
     await connection.execute(_sql.set_options, sorted(set(task_ids)), orjson.dumps(dict(options)).decode(), by)

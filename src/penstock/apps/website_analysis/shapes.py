@@ -75,6 +75,7 @@ def findings(found: SiteDetails) -> dict[str, Any]:
         ],
         "facts": None if found.facts is None else camel(Facts.from_json(found.facts)),
         "prompts": [prompt_body(one) for one in found.prompts],
+        "next_prompts": None if found.next_prompts is None else [prompt_body(one) for one in found.next_prompts],
         "answers": [answer_body(one) for one in found.answers],
         "scores": None if found.scores is None else camel(Scores.from_json(found.scores)),
     }

@@ -82,6 +82,8 @@ class SiteAnalysis:
         return {"prompts": [prompt.as_json() for prompt in prompts], "templates": TEMPLATES, "facts": digest}
 
     async def ask(self, ctx: Context, formed: dict[str, Any]) -> Any:
+        """Reads more than its input (edited prompts, the models as they are now), so the engine must not skip it;
+        answers of earlier runs are taken over one by one instead."""
         options = await self._options(ctx)
         async with self._app.connection() as connection:
             order = await orders.get(connection, ctx.task_id)
@@ -107,7 +109,7 @@ class SiteAnalysis:
         if self._models is None:
             self._models = Models(self._app)
         models = self._models.choose(options.models)
-        if ctx.run > 1 and not ctx.asked_anew:
+        if ctx.run > 1 and not options.fresh:
             async with self._app.connection() as connection:
                 await answers.reuse(connection, ctx.task_id, ctx.run, {model.name: model.version for model in models})
         # A task without a job has a budget of its own.
@@ -117,11 +119,11 @@ class SiteAnalysis:
         )
 
     async def _options(self, ctx: Context) -> Options:
-        """What was decided about this site goes over what the job was submitted with."""
+        """What was decided about this run of the site goes over what the job was submitted with."""
         options = chosen(self._app.settings, (await ctx.job_metadata()).get("options", {}))
         async with self._app.connection() as connection:
             order = await orders.get(connection, ctx.task_id)
-        return options if order is None else options.changed(order.options)
+        return options.changed(order.options) if order is not None and order.for_run == ctx.run else options
 
     async def _fetcher(self, ctx: Context, options: Options) -> Fetcher:
         if not options.replay:

@@ -14,7 +14,7 @@ from penstock.engine.items import Item
 from penstock.engine.job_counts import JobCounts
 from penstock.engine.job_steps import Step, steps_of
 from penstock.errors import JobNotFound, TaskNotFound
-from penstock.lifecycle import JobState, State
+from penstock.lifecycle import FINISHED, JobState, State
 from penstock.storage import reads
 from penstock.storage.items import EARLIEST, Place, Wanted
 
@@ -66,12 +66,13 @@ class SitePage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteDetails:
-    """``prompts``: those that people edited, else those that were formed."""
+    """``prompts``: those that were asked, or will be; ``next_prompts``: edited since they were asked."""
 
     site: SiteView
     stages: tuple[StageResult, ...]
     facts: dict[str, Any] | None
     prompts: tuple[Prompt, ...]
+    next_prompts: tuple[Prompt, ...] | None
     answers: tuple[Answer, ...]
     scores: dict[str, Any] | None
     options: Mapping[str, Any]
@@ -153,13 +154,19 @@ async def details(connection: Connection, site_id: int) -> SiteDetails:
         order = await orders.get(connection, site_id)
         given = await answers.of_task(connection, site_id)
     formed = stages[FORMING].result["prompts"] if FORMING in stages else []
-    edited = None if order is None else order.prompts
+    wanted = tuple(Prompt.from_json(one) for one in formed)
+    if order is not None and order.prompts is not None:
+        wanted = order.prompts
     ended = stages[ASKING].result if ASKING in stages else None
+    asked = wanted
+    if ended is not None and seen.state in FINISHED:
+        asked = tuple(Prompt.from_json(one) for one in ended["prompts"])
     return SiteDetails(
         site=seen,
         stages=tuple(stages.values()),
         facts=stages[READING].result if READING in stages else None,
-        prompts=tuple(edited) if edited is not None else tuple(Prompt.from_json(one) for one in formed),
+        prompts=asked,
+        next_prompts=None if wanted == asked else wanted,
         answers=tuple(given),
         scores=None if ended is None else ended["scores"],
         options={} if ended is None else ended.get("options", {}),

@@ -192,7 +192,10 @@ class Findings(Wire):
 
     stages: list[StageBody]
     facts: dict[str, Any] | None
-    prompts: list[PromptBody]
+    prompts: list[PromptBody] = Field(description="Those that were asked; before that, those that will be.")
+    next_prompts: list[PromptBody] | None = Field(
+        description="Edited since: those of the next run from model-analysis. Null: the same."
+    )
     answers: list[AnswerBody]
     scores: dict[str, Any] | None
 
@@ -213,6 +216,7 @@ class AnalysisDetail(AnalysisBody):
     stages: list[StageBody] | None = None
     facts: dict[str, Any] | None = None
     prompts: list[PromptBody] | None = None
+    next_prompts: list[PromptBody] | None = None
     answers: list[AnswerBody] | None = None
     scores: dict[str, Any] | None = None
 
@@ -252,6 +256,16 @@ class RerunBody(Wire):
         None, description="Endings that start again; left out: DONE and ERROR."
     )
     replay: Flag = Field(False, description="Read the pages kept from the last run instead of the network.")
+    fresh: Flag = Field(False, description="Ask the models also what they answered in an earlier run.")
+    budget: Annotated[Number, Field(ge=0, le=MOST_BUDGET)] | None = Field(
+        None, description="Most that the whole analysis may have spent from now on; left out: as it was."
+    )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What differs in this run."""
+        given = {"replay": self.replay or None, "fresh": self.fresh or None, "budget": self.budget}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 class RerunStarted(Wire):

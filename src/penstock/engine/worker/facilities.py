@@ -68,6 +68,7 @@ class Facilities:
         for stage in self._stages.values():
             stage.call = caller(stage.definition, self)
             stage.throttled = self._limiters.penalise_for
+            stage.fetch_earlier = self._fetch_earlier
             if tracing_enabled():
                 stage.call = traced(stage.call, stage.definition)
 
@@ -97,8 +98,20 @@ class Facilities:
         return await self._metadata.of(job_id)
 
     async def result_of(self, task_id: int, stage: str) -> Any:
-        async with self.pool.acquire() as connection:
+        async with self._asking() as connection:
             return decode(await checkpoints.of_stage(connection, task_id, stage))
+
+    @asynccontextmanager
+    async def _asking(self) -> AsyncIterator[Any]:
+        """A question on a handler's behalf: a database that is away is not the handler's fault."""
+        with database.translated(self._url):
+            async with self.pool.acquire() as connection:
+                yield connection
+
+    async def _fetch_earlier(self, claimed: Claimed) -> None:
+        version = self._stages[claimed.stage].definition.version
+        async with self._asking() as connection:
+            await checkpoints.earlier(connection, [claimed], [version], most_bytes=checkpoints.ANY_SIZE)
 
     def progress(self, claimed: Claimed, done: float, total: float | None, note: str) -> None:
         self.reported[claimed.task_id] = {"done": done, "total": total, "note": note}

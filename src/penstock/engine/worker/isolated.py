@@ -136,6 +136,7 @@ def _order(definition: StageDefinition, context: Context, number: int) -> Messag
             "job_id": claimed.job_id,
             "idempotency_key": claimed.idempotency_key,
             "trace": claimed.trace,
+            "input": claimed.input,
         },
     }
 

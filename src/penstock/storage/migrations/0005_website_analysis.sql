@@ -19,12 +19,14 @@ create table website_analysis.pages (
 );
 create index pages_age on website_analysis.pages using brin (fetched_at);
 
--- What people decided about one site: prompts they edited, whether models may be asked, options for its next run.
+-- What people decided about one site: prompts they edited, whether models may be asked, options of its next run.
 create table website_analysis.orders (
     task_id     bigint primary key,
     prompts     jsonb,
     approved_at timestamptz,
+    -- What one run uses instead of what the job was submitted with, and which run that is.
     options     jsonb not null default '{}',
+    for_run     smallint,
     decided_by  text not null,
     decided_at  timestamptz not null default now()
 );

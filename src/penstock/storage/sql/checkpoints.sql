@@ -2,8 +2,10 @@
 -- The newest result of the stage just before the given one; and, where this run computed that anew and it came out the
 -- same, what the given stage made of it before. A stage somebody asked to run again is the first of its run: nothing
 -- before it is of this run, so it is always computed. Without a version nobody knows whether the code is the same.
-select k.task_id, before.result::text as previous, before.run as previous_run,
-       made.result::text as reusable, made.run as reusable_from
+-- Results of more than $5 bytes, as they are stored, stay where they are until they are asked for alone.
+select k.task_id, before.run as previous_run, made.run as reusable_from, large.is as deferred,
+       case when not large.is then before.result::text end as previous,
+       case when not large.is then made.result::text end as reusable
 from unnest($1::bigint[], $2::integer[], $3::smallint[], $4::text[]) as k (task_id, stage, run, version)
 join penstock.stages s on s.id = k.stage
 join penstock.stages sb on sb.pipeline = s.pipeline and sb.position = s.position - 1
@@ -18,6 +20,8 @@ left join lateral (
           select c.digest from penstock.checkpoints c
           where c.task_id = k.task_id and c.stage = sb.id and c.run <= own.run order by c.run desc limit 1)
     order by own.run desc limit 1) made on true
+cross join lateral (
+    select coalesce(pg_column_size(before.result), 0) + coalesce(pg_column_size(made.result), 0) > $5 as is) large
 
 -- name: of_stage
 -- The newest result of one stage, by its name.

@@ -10,14 +10,9 @@ from penstock.apps.website_analysis.prompt import Prompt
 from penstock.apps.website_analysis.scores import Cell, Coverage, Scores, Share
 from penstock.apps.website_analysis.scoring.improvements import improvements
 from penstock.apps.website_analysis.scoring.ranking import ANSWERS, Ranking
-from penstock.apps.website_analysis.scoring.ranking import VERSION as RANKING
 from penstock.apps.website_analysis.scoring.shares import clustered, share
 from penstock.apps.website_analysis.scoring.visibility import Seeing
-from penstock.language.embedding import VERSION as EMBEDDING
 from penstock.language.embedding import Embedder
-
-# Scores of the same answers by other rules are other scores.
-VERSION = f"1 {RANKING} {EMBEDDING}"
 
 
 def score(facts: Facts, prompts: Sequence[Prompt], answers: Sequence[Answer], embedder: Embedder) -> Scores:

@@ -24,12 +24,12 @@ returning task_id
 update website_analysis.orders set approved_at = null where task_id = $1 and approved_at is not null
 
 -- name: set_options
--- What the next runs of these sites use instead of what their job was submitted with.
-insert into website_analysis.orders (task_id, options, decided_by)
-select task_id, $2::text::jsonb, $3 from unnest($1::bigint[]) as wanted (task_id)
+-- What the next run of these sites, and no other, uses instead of what their job was submitted with.
+insert into website_analysis.orders (task_id, options, for_run, decided_by)
+select o.task_id, $2::text::jsonb, o.run + 1, $3 from penstock.outcomes o where o.task_id = any ($1::bigint[])
 on conflict (task_id) do update
-set options = excluded.options, decided_by = excluded.decided_by, decided_at = now()
+set options = excluded.options, for_run = excluded.for_run, decided_by = excluded.decided_by, decided_at = now()
 
 -- name: get
 -- Read by the stages before they begin, and by whoever looks at the site.
-select task_id, prompts, approved_at, options, decided_by, decided_at from website_analysis.orders where task_id = $1
+select task_id, prompts, approved_at, options, for_run, decided_by, decided_at from website_analysis.orders where task_id = $1

@@ -110,7 +110,7 @@ def test_kinds_are_balanced_and_each_prompt_names_its_fact_and_page() -> None:
     prompts = form(facts(), most=15)
     assert Counter(prompt.kind for prompt in prompts) == {kind: 3 for kind in PromptKind if kind != PromptKind.OWN}
     by_text = {prompt.text: prompt for prompt in prompts}
-    loaf = by_text["Where can I get Sourdough loaf?"]
+    loaf = by_text["Where can I get sourdough loaf?"]
     assert (loaf.fact, loaf.page, loaf.template) == ("Sourdough loaf", URL + "shop", "offer-where.en@1")
     local = by_text["Who offers sourdough bread in Eikeland?"]
     assert (local.kind, local.fact, local.page) == (PromptKind.PLACE, "Eikeland", URL + "visit")
@@ -175,7 +175,7 @@ def test_labels_of_menus_are_no_topics_and_a_place_is_not_said_twice() -> None:
     texts = [one.text for one in form(site, most=200)]
     assert not any(label in text for text in texts for label in ("About us", "Über uns", "CONTACT"))
     assert not any(text.count("Eikeland") > 1 for text in texts)
-    assert texts.count("Who offers Cake hire?") == 1
+    assert texts.count("Who offers cake hire?") == 1
     assert "Who offers a full tasting?" in texts
 
 

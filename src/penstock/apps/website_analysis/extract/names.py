@@ -92,7 +92,7 @@ def candidates(
 
 def name_of(found: Sequence[tuple[str, float]], url: str) -> str | None:
     """Names that read the same count together; one that the host spells counts double."""
-    host = folded((urlsplit(url).hostname or "").removeprefix("www.").rpartition(".")[0]).replace(" ", "")
+    host = _host(url)
     weights: defaultdict[str, float] = defaultdict(float)
     spelled: dict[str, str] = {}
     for text, weight in found:
@@ -109,6 +109,17 @@ def name_of(found: Sequence[tuple[str, float]], url: str) -> str | None:
         return None
     best = max(weights, key=lambda key: (weights[key], -len(key), key))
     return spelled[best]
+
+
+def is_surely(name: str | None, url: str) -> bool:
+    """Whether a name can be nothing else. One word may be a subject that was taken for a name, unless the host is
+    called so too."""
+    key = folded(name or "")
+    return " " in key or _spelled_by(_host(url), key)
+
+
+def _host(url: str) -> str:
+    return folded((urlsplit(url).hostname or "").removeprefix("www.").rpartition(".")[0]).replace(" ", "")
 
 
 def _said(items: Sequence[Item]) -> list[tuple[str, float]]:

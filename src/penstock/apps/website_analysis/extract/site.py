@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from penstock.apps.website_analysis.extract.names import name_of
+from penstock.apps.website_analysis.extract.names import is_surely, name_of
 from penstock.apps.website_analysis.extract.page import Reading, read
 from penstock.apps.website_analysis.extract.wording import folded, unique
 from penstock.apps.website_analysis.facts import Contacts, Facts, Offer, PageFacts, Topic
@@ -11,7 +11,7 @@ from penstock.apps.website_analysis.fetch.crawl import Crawl
 from penstock.apps.website_analysis.fetch.fetched import Fetched
 
 # Raised whenever the same pages give other facts: later stages are computed anew then.
-VERSION = "1"
+VERSION = "2"
 MOST_PAGES = 200
 _MOST_TEXT = 4_000_000
 _MOST_TOPICS = 40
@@ -34,15 +34,16 @@ def pages_of(crawl: Crawl) -> list[Fetched]:
 def composed(crawl: Crawl, readings: Sequence[Reading], notes: Sequence[str] = ()) -> Facts:
     """``readings``: of the start page first. ``notes``: why others are missing."""
     start = readings[0].page
+    name = name_of([pair for one in readings for pair in one.names], start.url)
     said = [*crawl.notes, *notes, *(f"{one.page.url}: {note}" for one in readings for note in one.page.notes)]
     return Facts(
         url=start.url,
-        name=name_of([pair for one in readings for pair in one.names], start.url),
+        name=name,
         title=start.title,
         description=start.description,
         language=start.language or next((one.page.language for one in readings if one.page.language), None),
         canonical=start.canonical,
-        topics=_topics(readings),
+        topics=_topics(readings, name if is_surely(name, start.url) else None),
         offers=_offers(readings),
         places=unique((place for one in readings for place in one.places), _MOST_PLACES),
         contacts=_contacts(readings),
@@ -51,12 +52,15 @@ def composed(crawl: Crawl, readings: Sequence[Reading], notes: Sequence[str] = (
     )
 
 
-def _topics(readings: Sequence[Reading]) -> tuple[Topic, ...]:
-    """What several pages name counts more, but a word in every menu not as often as there are pages."""
+def _topics(readings: Sequence[Reading], name: str | None) -> tuple[Topic, ...]:
+    """What several pages name counts more, but a word in every menu not as often as there are pages. Who runs the site
+    is not what it is about."""
     found: dict[str, Topic] = {}
     for reading in readings:
         for topic in reading.topics:
             key = folded(topic.text)
+            if key == folded(name or ""):
+                continue
             if (known := found.get(key)) is None:
                 found[key] = topic
             else:

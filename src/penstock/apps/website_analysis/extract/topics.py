@@ -7,81 +7,13 @@ from penstock.apps.website_analysis.extract.element import Element
 from penstock.apps.website_analysis.extract.json_ld import Item, nested, types, words
 from penstock.apps.website_analysis.extract.wording import folded, squeezed
 from penstock.apps.website_analysis.facts import Heading, Place, Topic
+from penstock.language.labels import asks, is_label
 
 MOST_TOPICS = 40
 _MOST_TEXT = 80
 _LEVEL_WEIGHTS = {1: 3.0, 2: 2.0, 3: 1.2, 4: 0.6}
 _SEPARATORS = re.compile(r"\s+[|·•–—»-]\s+|[|｜]|:\s")
 _THINGS = frozenset({"Service", "Product", "Course", "Event", "Recipe", "MenuSection", "SoftwareApplication"})
-# On every site, about none.
-_EVERYWHERE = frozenset(
-    [
-        "home",
-        "start",
-        "startseite",
-        "accueil",
-        "inicio",
-        "início",
-        "home",
-        "page",
-        "kontakt",
-        "contact",
-        "contacto",
-        "contato",
-        "contatti",
-        "contactos",
-        "kontakty",
-        "impressum",
-        "datenschutz",
-        "privacy",
-        "cookies",
-        "login",
-        "log",
-        "in",
-        "sign",
-        "in",
-        "register",
-        "search",
-        "suche",
-        "menu",
-        "menü",
-        "menù",
-        "news",
-        "aktuelles",
-        "about",
-        "about",
-        "us",
-        "über",
-        "uns",
-        "blog",
-        "faq",
-        "jobs",
-        "karriere",
-        "team",
-        "shop",
-        "warenkorb",
-        "cart",
-        "terms",
-        "sitemap",
-        "links",
-        "galerie",
-        "gallery",
-        "главная",
-        "контакты",
-        "услуги",
-        "首页",
-        "联系我们",
-        "ホーム",
-        "アクセス",
-        "お知らせ",
-        "contents",
-        "share",
-        "more",
-        "mehr",
-        "welcome",
-        "willkommen",
-    ]
-)
 _TAG = re.compile(r"/tags?/[^/]+/?\Z")
 _LISTED = re.compile(r"[,;:.]\s+|\s(?:and|und|et|y|e|en|i|ve|и|oder|or|&)\s|、|，|。")
 _QUESTION = re.compile(r"[?？]\s*\Z")
@@ -101,7 +33,7 @@ def topics(
     def add(text: str, weight: float, quote: str) -> None:
         text = squeezed(text.strip(" .:–—-"), _MOST_TEXT)
         key = folded(text)
-        if len(text) < 2 or not key or key in _EVERYWHERE or len(key.split()) > 9 or _QUESTION.search(text):
+        if len(text) < 2 or not key or len(key.split()) > 9 or _says_nothing(text):
             return
         before = found[key] if key in found else Topic(text=text, weight=0.0, place=Place(page=url, quote=quote))
         found[key] = Topic(text=before.text, weight=round(before.weight + weight, 3), place=before.place)
@@ -124,6 +56,11 @@ def topics(
         add(text, 0.7, text)
     ordered = sorted(found.values(), key=lambda one: (-one.weight, one.text))
     return tuple(ordered[:MOST_TOPICS])
+
+
+def _says_nothing(text: str) -> bool:
+    """What stands on every site is what none of them is about; nor does anybody look for a question."""
+    return is_label(text) or asks(text) or _QUESTION.search(text) is not None
 
 
 def _tags(page: Element, meta: dict[str, str]) -> list[str]:

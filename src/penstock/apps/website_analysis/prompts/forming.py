@@ -10,7 +10,7 @@ from penstock.apps.website_analysis.prompts.phrase import fold
 from penstock.apps.website_analysis.prompts.template import Template, digest, language_of, templates
 
 # How they are formed, and from which words; both decide whether earlier prompts may be used again.
-VERSION = f"1-{digest()}"
+VERSION = f"2-{digest()}"
 _KINDS = (PromptKind.TOPIC, PromptKind.OFFER, PromptKind.PLACE, PromptKind.COMPARISON, PromptKind.BRAND)
 # The fact that a question is about, where its template has several: the first of these that it holds.
 _ABOUT = {

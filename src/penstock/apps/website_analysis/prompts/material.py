@@ -1,10 +1,11 @@
 """What the gaps of templates are filled with: facts of a site as phrases, each with the page it stands on."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from penstock.apps.website_analysis.facts import Facts
+from penstock.apps.website_analysis.prompts.casing import Casing
 from penstock.apps.website_analysis.prompts.empty_words import nobody_asks, with_small_article, without_article
 from penstock.apps.website_analysis.prompts.phrase import fold, names_it, one_line, phrase, without
 
@@ -54,12 +55,23 @@ def gathered(facts: Facts) -> Material:
     places = _pieces([(place, _page_with(facts, place)) for place in facts.places], [name.text])
     # Neither the name, which would answer the question, nor the place, which questions about places add.
     left_out = [name.text, *(place.text for place in places)]
+    casing = Casing(facts)
     return Material(
         name=name,
-        topics=_pieces(topics, left_out),
-        offers=_pieces([(one.text, one.place.page) for one in facts.offers], left_out),
+        topics=_written(_telling(_pieces(topics, left_out)), casing),
+        offers=_written(_pieces([(one.text, one.place.page) for one in facts.offers], left_out), casing),
         places=places,
     )
+
+
+def _telling(topics: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """Without the single words that a longer topic holds: whoever needs bicycle repairs does not ask for repairs."""
+    longer = {word for one in topics if " " in one.text for word in fold(one.text).split()}
+    return tuple(one for one in topics if " " in one.text or fold(one.text) not in longer)
+
+
+def _written(pieces: Iterable[Piece], casing: Casing) -> tuple[Piece, ...]:
+    return tuple(replace(one, text=casing.inside(one.text)) for one in pieces)
 
 
 def _name(facts: Facts) -> Piece:

@@ -116,7 +116,7 @@ class Claimed:
 
     Made for every task, so it copies only what the hot path reads and leaves the rest in the row it came in:
     task_id, lease, stage, lane, attempt, max_attempts, crashes, run, run_at, input, job_id, options,
-    idempotency_key, trace.
+    idempotency_key, trace, rescues.
     """
 
     __slots__ = (
@@ -163,10 +163,11 @@ class Claimed:
         options: str | None = None,
         idempotency_key: str | None = None,
         trace: str | None = None,
+        rescues: int = 0,
     ) -> "Claimed":
         """By name, where no row is at hand: in a child process, in tests."""
         row = (task_id, lease, stage, lane, attempt, max_attempts, crashes, run, run_at, input, job_id, options)
-        return cls((*row, idempotency_key, trace))
+        return cls((*row, idempotency_key, trace, rescues))
 
     @property
     def attempt(self) -> int:
@@ -192,6 +193,11 @@ class Claimed:
     @property
     def trace(self) -> str | None:
         return cast(str | None, self._row[13])
+
+    @property
+    def rescues(self) -> int:
+        """How often it was taken from a dead worker without knowing whether it ran."""
+        return cast(int, self._row[14])
 
 
 class Finish:
@@ -228,6 +234,8 @@ class Advance:
     next_stage: int
     result: str | None
     version: str | None = None
+    # Whether somebody will compare the result: a digest of it is kept then.
+    hashed: bool = False
     reused_from: int | None = None
 
 

@@ -9,10 +9,11 @@ import pytest
 
 from penstock import EnqueueOptions, Job, Penstock, State
 from penstock.apps import website_analysis
-from penstock.apps.website_analysis import deciding, upkeep, views
+from penstock.apps.website_analysis import deciding, orders, upkeep, views
 from penstock.apps.website_analysis.stages import ASKING, READING
 from penstock.config import load
 from penstock.engine.acting import By
+from penstock.errors import IllegalMove
 from penstock.testing import drain
 from tests.apps import site_answers
 from tests.apps.model_world import KEY, Called, ModelServer, Said, raw, refuses, says, table
@@ -315,6 +316,21 @@ async def test_prompts_wait_for_approval_and_those_of_a_changed_site_wait_again(
             await drain(world.app)
             [task] = await world.outcomes(job)
             assert (task["state"], task["stage"]) == ("PENDING", ASKING), "the approval was for other prompts"
+
+
+async def test_prompts_that_are_not_there_yet_cannot_be_approved(database_url: str) -> None:
+    async with SiteWorld() as sites:
+        place = sites.add(site_answers.small_site())
+        async with analysing(database_url, sites) as world:
+            job = await world.submit(place.url(), review=True)
+            [task] = await world.outcomes(job)
+            with pytest.raises(IllegalMove, match="prompts are formed"):
+                await deciding.approve(world.app, job.id, [task["task_id"]], by=ANN, owner="ann")
+            async with world.app.connection() as connection:
+                await orders.approve(connection, [task["task_id"]], by="somebody who was quicker")
+            await drain(world.app)
+            [task] = await world.outcomes(job)
+            assert (task["state"], task["stage"]) == ("PENDING", ASKING)
 
 
 async def test_what_belonged_to_a_deleted_analysis_is_removed(database_url: str) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import os
 import resource
 import time
@@ -65,6 +66,19 @@ async def starves_a_callback(ctx: Context, error: str) -> None:
 
 def _raise(error: BaseException) -> None:
     raise error
+
+
+@app.task(retry=_AT_ONCE, pool=1)
+async def forgets_a_task(ctx: Context) -> str:
+    """What it started and nobody awaits finds no memory: its own affair."""
+
+    async def starve() -> None:
+        raise MemoryError("too large")
+
+    asyncio.get_running_loop().create_task(starve())
+    await asyncio.sleep(0.05)
+    gc.collect()
+    return "fine"
 
 
 @app.task(retry=_AT_ONCE, max_attempts=50, pool=1)

@@ -20,6 +20,7 @@ from tests.crash.hungry_app import (
     asks_for_too_much,
     asks_for_too_much_alone,
     breaks_the_runner,
+    forgets_a_task,
     hoards_files,
     hoards_memory,
     quick,
@@ -105,6 +106,14 @@ async def test_a_runner_that_finds_no_memory_in_a_callback_ends_at_once_instead_
     assert last is not None
     assert last["message"] == "the process died: out of memory"
     assert worker.events("worker.died") == 3
+
+
+async def test_a_task_that_a_handler_started_and_forgot_may_find_no_memory_without_ending_the_runner(
+    worker: WorkerTree,
+) -> None:
+    assert await (await forgets_a_task.enqueue()).result(20) == "fine"
+    assert await (await quick.enqueue(1)).result(20) == 1
+    assert worker.events("worker.died") == 0
 
 
 async def test_a_task_that_breaks_its_runner_every_time_is_given_back_a_limited_number_of_times(

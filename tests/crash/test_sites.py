@@ -66,7 +66,7 @@ def start(database_url: str, tmp_path: Path, ledger: Ledger) -> Iterator[Start]:
             "PENSTOCK_SITES_PER_SECOND": "1000",
             "PENSTOCK_SITES_PAGES": "2",
             "PENSTOCK_SITES_PROMPTS": "5",
-            # A machine that is killed every few seconds is no fault of the site it worked on.
+            # A machine that is killed every few seconds is no fault of the sites it works on.
             "PENSTOCK_CRASH_LIMIT": "20",
             **{f"PENSTOCK_{name.upper()}": value for name, value in settings.items()},
         }

@@ -3,6 +3,7 @@
 from typing import Any
 
 from penstock import Context, Penstock
+from penstock.engine.arguments import Arguments
 from penstock.model import Claimed
 from penstock.storage import checkpoints
 
@@ -46,10 +47,10 @@ async def test_a_run_from_the_first_stage_computes_only_that_when_it_finds_the_s
     assert runs == ["read", "form", "ask", "read"]
     assert [tuple(row) for row in kept] == [
         ("read", 1, None, "1"),
-        ("form", 1, None, "1"),
-        ("ask", 1, None, "1"),
+        ("form", 1, None, "1, after read"),
+        ("ask", 1, None, "1, after form"),
         ("read", 2, None, "1"),
-        ("form", 2, 1, "1"),
+        ("form", 2, 1, "1, after read"),
     ]
 
 
@@ -105,7 +106,8 @@ async def test_a_large_result_does_not_come_with_the_claim(app, connection):
             text,
         )
         claimed = Claimed.of(task_id=task.id, lease=1, stage=stage)
-        await checkpoints.earlier(connection, [claimed], ["1"])
+        origin = checkpoints.Origin(app.stage_ids[("pipe", "read")], "1")
+        await checkpoints.earlier(connection, [claimed], [origin])
         assert claimed.earlier.deferred is deferred
         assert (claimed.earlier.previous is None) is deferred
 
@@ -120,6 +122,47 @@ async def test_a_result_of_other_code_is_not_used_again(app, working, monkeypatc
         await task.reprocess(from_stage="read")
         await task.result(10)
     assert runs == ["read", "form", "ask", "read", "ask"]
+
+
+async def test_a_stage_that_lost_the_one_before_it_is_computed_with_its_new_input(app, working):
+    pipe, runs, _ = pipeline_of_three(app)
+    async with working():
+        task = await pipe.enqueue(url="u")
+        await task.result(10)
+    shorter = [pipe.pipeline.stages[0], pipe.pipeline.stages[2]]
+    pipe.pipeline.stages[:] = shorter
+
+    async def ask(found: dict[str, Any]) -> Any:
+        runs.append("ask")
+        return found["a"]
+
+    object.__setattr__(shorter[1], "function", ask)
+    object.__setattr__(shorter[1], "arguments", Arguments("ask", ask, Context))
+    async with working():
+        await task.reprocess(from_stage="read")
+        assert await task.result(10) == "u"
+    assert runs == ["read", "form", "ask", "read", "ask"]
+
+
+async def test_nothing_is_a_result_that_can_be_used_again(app, working):
+    runs: list[str] = []
+    pipe = app.pipeline("pipe")
+
+    @pipe.stage("one", version="1")
+    async def one(n: int) -> int:
+        runs.append("one")
+        return n
+
+    @pipe.stage("two", version="1")
+    async def two(n: int) -> None:
+        runs.append("two")
+
+    async with working():
+        task = await pipe.enqueue(n=1)
+        await task.result(10)
+        await task.reprocess(from_stage="one")
+        assert await task.result(10) is None
+    assert runs == ["one", "two", "one"]
 
 
 async def test_without_a_version_nothing_is_used_again(app, working):

@@ -127,6 +127,45 @@ async def test_a_run_under_an_earlier_lease_does_not_burn_an_attempt_of_the_next
     assert (row["attempt"], row["crashes"], row["rescues"]) == (0, 0, 1)
 
 
+async def test_a_task_that_only_waited_in_the_inboxes_of_machines_that_died_is_given_back_for_ever(world: World):
+    """After its first rescue it notes that it begins; without that note it certainly had not."""
+    (task,) = await world.put()
+    rescue = Rescue(events=Events(), crash_limit=3, rescue_limit=4)
+    for _ in range(8):
+        worker = await world.worker()
+        held = await world.claim_one(worker)
+        await world.end_lease(worker)
+        await rescue.run_once(world.connection)
+        assert held.rescues <= 1
+    row = await world.row(task)
+    assert (row["worker"], row["attempt"], row["crashes"], row["rescues"]) == (None, 0, 0, 1)
+
+
+async def test_a_task_that_began_after_a_rescue_has_crashed_when_its_machine_dies_before_a_heartbeat(world: World):
+    (task,) = await world.put()
+    rescue = Rescue(events=Events(), crash_limit=3, rescue_limit=10)
+    for round_number in range(4):
+        worker = await world.worker()
+        held = await world.claim_one(worker)
+        assert held.rescues == min(round_number, 1)
+        if held.rescues:
+            assert await queue.begin(world.connection, task, held.lease, worker)
+            assert not await queue.begin(world.connection, task, held.lease - 1, worker), "an old lease"
+        await world.end_lease(worker)
+        await rescue.run_once(world.connection)
+    assert await world.connection.fetchval("select status from penstock.outcomes where task_id = $1", task) == 3
+
+
+async def test_a_claim_by_id_takes_only_what_still_is_what_was_looked_up(world: World):
+    (task,) = await world.put()
+    worker = await world.worker()
+    stage = (await world.row(task))["stage"]
+    assert await queue.claim_by_id(world.connection, [task], worker, stages=[stage + 1]) == []
+    assert await queue.claim_by_id(world.connection, [task], worker, stages=[stage], least_age_seconds=30.0) == []
+    (claimed,) = await queue.claim_by_id(world.connection, [task], worker, stages=[stage])
+    assert claimed.task_id == task
+
+
 async def test_a_worker_that_holds_a_task_is_not_forgotten(world: World):
     await world.put()
     a, b = await world.worker(), await world.worker()

@@ -90,10 +90,10 @@ HOT = [
         ([1] * 20, list(range(1, 21)), [25] * 20, [at] * 20, [first] * 20, 500, 1),
         {"queue_ready", "queue_pkey", "tasks_pkey"},
     ),
-    ("claim by id", queue.claim_by_id, ([1, 2, 3], 1), {"queue_pkey", "tasks_pkey"}),
+    ("claim by id", queue.claim_by_id, ([1, 2, 3], 1, [1], 0.0), {"queue_pkey", "tasks_pkey"}),
     ("finish", queue.finish, ([1, 2], [1, 2], None, None, None, 1, None), {"queue_pkey"}),
     ("settled before", queue.settled_before, ([1, 2], [1, 2]), {"outcomes_pkey"}),
-    ("advance", queue.advance, ([1], [1], [1], [2], [None], [None], 1, [None]), {"queue_pkey"}),
+    ("advance", queue.advance, ([1], [1], [1], [2], [None], [None], 1, [None], [False]), {"queue_pkey"}),
     (
         "release",
         queue.release,
@@ -114,7 +114,7 @@ HOT = [
     ("outcomes of tasks", tasks.outcomes_of, ([30001, 30002],), {"outcomes_pkey"}),
     ("history", tasks.history, (1,), {"attempts_task"}),
     ("task", tasks.get, (1,), {"queue_pkey", "tasks_pkey", "outcomes_pkey"}),
-    ("earlier results", checkpoints.earlier, ([1], [1], [2], ["1"], 16384), {"checkpoints_pkey"}),
+    ("earlier results", checkpoints.earlier, ([1], [2], [2], ["1"], 16384, [1]), {"checkpoints_pkey"}),
     ("idle lanes", lanes.lock_idle_candidates, (100, 60.0), {"queue_ready", "queue_leased"}),
 ]
 

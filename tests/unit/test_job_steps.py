@@ -64,3 +64,9 @@ def test_what_waits_in_a_cancelled_job_is_as_good_as_cancelled() -> None:
 def test_an_empty_job_has_not_started() -> None:
     found = steps_of(JobState.QUEUED, [stage("read")])
     assert (found.current, found.progress) == ("not-started", 0.0)
+
+
+def test_progress_stays_between_nothing_and_all_while_the_counters_of_a_deleted_job_go_before_its_rows() -> None:
+    found = steps_of(JobState.RUNNING, [stage("read", present=2, running=3)])
+    assert found.progress == 0.0
+    assert seen(found) == [(0, 3, 0, 0, 0)]

@@ -188,7 +188,15 @@ class Claimer:
         if not self._least_age_seconds:
             return await queue.claim(connection, wanted, room, self._worker)
         ripe = await paced.ripe(connection, wanted, room, self._least_age_seconds)
-        claimed = await queue.claim_by_id(connection, ripe, self._worker) if ripe else []
+        if not ripe:
+            return []
+        claimed = await queue.claim_by_id(
+            connection,
+            ripe,
+            self._worker,
+            stages=sorted({one.stage for one in wanted}),
+            least_age_seconds=self._least_age_seconds,
+        )
         return sorted(claimed, key=lambda one: (one.run_at, one.task_id))
 
     async def _claim_within_limits(

@@ -42,7 +42,9 @@ def steps_of(state: JobState, stages: Sequence[Mapping[str, Any]]) -> Steps:
     steps: list[Step] = []
     passed = 0
     for row in reversed(stages):
-        waiting = max(row["present"] - row["running"], 0)
+        # While a deleted job is taken away, its counters may go before its rows.
+        present = max(row["present"], row["running"])
+        waiting = present - row["running"]
         steps.append(
             Step(
                 stage=row["name"],
@@ -53,7 +55,7 @@ def steps_of(state: JobState, stages: Sequence[Mapping[str, Any]]) -> Steps:
                 cancelled=row["cancelled"] + (waiting if cancelled else 0),
             )
         )
-        passed += row["present"] + row["well"] + row["error"] + row["cancelled"]
+        passed += present + row["well"] + row["error"] + row["cancelled"]
     steps.reverse()
     return Steps(current=_current(state, steps), progress=_progress(steps, passed), steps=tuple(steps))
 

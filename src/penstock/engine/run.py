@@ -36,6 +36,7 @@ from penstock.model import (
     Snooze,
     seconds,
 )
+from penstock.storage.checkpoints import Origin
 
 _MAX_ERROR_BYTES = 64 * 1024
 
@@ -79,12 +80,24 @@ class LiveStage:
     timeout_seconds: float
     max_result_bytes: int
     max_attempts_not_found: int = 3
+    # The stage whose result it works on.
+    previous_stage: int | None = None
+    # Of what makes its result: the code, and the stage its input comes from, as a pipeline may lose one.
+    version: str | None = None
+    # Whether the next stage compares what this one hands it.
+    hashed: bool = False
     # Above 1 while most runs of the stage fail: whatever they need gets time to recover.
     retry_spacing: float = 1.0
+    # Notes that a task begins which was rescued before; a lease that is not current any more is a StaleLease.
+    begin: Callable[[Claimed], Awaitable[None]] = _nothing
     # Fills in what a task begins with, where that was too large to come with the claim.
     fetch_earlier: Callable[[Claimed], Awaitable[None]] = _nothing
     # Told what a handler was throttled with, before anybody else calls: slows the shared limiter for all workers.
     throttled: Callable[[ThrottledError], Awaitable[None]] | None = None
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.previous_stage, self.version)
 
     @property
     def needs_context(self) -> bool:
@@ -111,9 +124,11 @@ def arguments_of(claimed: Claimed, arguments: Arguments) -> dict[str, Any]:
 async def run(claimed: Claimed, stage: LiveStage, context: Context | None) -> Settlement | None:
     """One run, from stored input to settlement. None: the handler settled itself in ``ctx.transaction()``."""
     try:
+        if claimed.rescues:
+            await stage.begin(claimed)
         if claimed.earlier.deferred:
             await stage.fetch_earlier(claimed)
-        if claimed.earlier.reusable is not None:
+        if claimed.earlier.reusable_from is not None:
             return _reused(claimed, stage, claimed.earlier)
         arguments = stage.definition.arguments
         if stage.first:
@@ -171,23 +186,24 @@ def decide_value(claimed: Claimed, stage: LiveStage, value: Any) -> Settlement:
             stage=claimed.stage,
             next_stage=stage.next_stage,
             result=result,
-            version=stage.definition.version,
+            version=stage.version,
+            hashed=stage.hashed,
         )
-    return Finish(claimed.task_id, claimed.lease, claimed.stage, State.DONE, result, None, stage.definition.version)
+    return Finish(claimed.task_id, claimed.lease, claimed.stage, State.DONE, result, None, stage.version)
 
 
 def _reused(claimed: Claimed, stage: LiveStage, earlier: Earlier) -> Settlement:
     """The same input and the same code gave this before: no need to run it."""
-    version = stage.definition.version
     if stage.next_stage is None:
-        return Finish(claimed.task_id, claimed.lease, claimed.stage, State.DONE, earlier.reusable, None, version)
+        return Finish(claimed.task_id, claimed.lease, claimed.stage, State.DONE, earlier.reusable, None, stage.version)
     return Advance(
         task_id=claimed.task_id,
         lease=claimed.lease,
         stage=claimed.stage,
         next_stage=stage.next_stage,
         result=earlier.reusable,
-        version=version,
+        version=stage.version,
+        hashed=stage.hashed,
         reused_from=earlier.reusable_from,
     )
 

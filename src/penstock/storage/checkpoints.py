@@ -1,7 +1,7 @@
 """Results of finished stages. One function per query of ``sql/checkpoints.sql``."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.model import Claimed, Earlier
 from penstock.storage.queries import load
@@ -14,21 +14,29 @@ _SMALL_BYTES = 16 * 1024
 ANY_SIZE = 2**31 - 1
 
 
+class Origin(NamedTuple):
+    """``before``: the stage whose result a task works on; ``version``: of the code that would run it."""
+
+    before: int | None
+    version: str | None
+
+
 async def earlier(
     connection: Connection,
     claimed: Sequence[Claimed],
-    versions: Sequence[str | None],
+    origins: Sequence[Origin],
     *,
     most_bytes: int = _SMALL_BYTES,
 ) -> None:
-    """Fills in what each of them begins with; ``versions``: of the code that would run them."""
+    """Fills in what each of them begins with."""
     rows = await connection.fetch(
         _sql.earlier,
         [one.task_id for one in claimed],
         [one.stage for one in claimed],
         [one.run for one in claimed],
-        versions,
+        [one.version for one in origins],
         most_bytes,
+        [one.before for one in origins],
     )
     found = {row["task_id"]: row for row in rows}
     for one in claimed:

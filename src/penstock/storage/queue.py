@@ -42,8 +42,17 @@ async def claim(connection: Connection, wanted: Sequence[Wanted], limit: int, wo
     return [Claimed(row) for row in rows]
 
 
-async def claim_by_id(connection: Connection, task_ids: Sequence[int], worker: int) -> list[Claimed]:
-    return [Claimed(row) for row in await connection.fetch(_sql.claim_by_id, task_ids, worker)]
+async def claim_by_id(
+    connection: Connection,
+    task_ids: Sequence[int],
+    worker: int,
+    *,
+    stages: Sequence[int] | None = None,
+    least_age_seconds: float = 0.0,
+) -> list[Claimed]:
+    """``stages``, ``least_age_seconds``: what a row that was looked up before still has to fulfil."""
+    rows = await connection.fetch(_sql.claim_by_id, task_ids, worker, stages, least_age_seconds)
+    return [Claimed(row) for row in rows]
 
 
 async def lock_limited_stages(connection: Connection, stages: Sequence[int]) -> dict[int, int]:
@@ -101,6 +110,7 @@ async def advance(connection: Connection, worker: int, moved: Sequence[Advance])
         [a.version for a in moved],
         worker,
         [a.reused_from for a in moved],
+        [a.hashed for a in moved],
     )
     return {row["task_id"]: row["cancelled"] for row in rows}
 
@@ -154,12 +164,14 @@ async def asked_to_wait(connection: Connection, workers: Sequence[int]) -> list[
 
 
 class Lease(NamedTuple):
-    """One row that a worker holds. ``ran``: its last heartbeat named this lease as running."""
+    """One row that a worker holds. ``ran``: its last heartbeat named this lease as running, or it noted that it began.
+    ``waited``: it certainly had not begun."""
 
     task_id: int
     lease: int
     stage: int
     ran: bool
+    waited: bool = False
 
 
 async def leases_of(connection: Connection, worker: int, limit: int = 1000) -> list[Lease]:
@@ -169,6 +181,12 @@ async def leases_of(connection: Connection, worker: int, limit: int = 1000) -> l
 async def leases_to_rescue(connection: Connection, worker: int, limit: int = 1000) -> list[Lease]:
     """Needs a transaction, which holds the rows."""
     return [Lease(*row) for row in await connection.fetch(_sql.leases_to_rescue, worker, limit)]
+
+
+async def begin(connection: Connection, task_id: int, lease: int, worker: int) -> bool:
+    """Whether the lease is current."""
+    said: str = await connection.execute(_sql.begin, task_id, lease, worker)
+    return said == "UPDATE 1"
 
 
 async def holders_gone(connection: Connection) -> list[int]:

@@ -283,6 +283,7 @@ CREATE TABLE penstock.queue (
     max_attempts smallint DEFAULT 3 NOT NULL,
     crashes smallint DEFAULT 0 NOT NULL,
     rescues smallint DEFAULT 0 NOT NULL,
+    begun bigint,
     run smallint DEFAULT 1 NOT NULL,
     cancel_at timestamp with time zone,
     unique_key text

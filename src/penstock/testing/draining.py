@@ -201,8 +201,8 @@ class _Drainer:
         later = [one for one in claimed if not self._stages[one.stage].first]
         if later:
             async with self._link.guarded() as connection:
-                versions = [self._stages[one.stage].definition.version for one in later]
-                await checkpoints.earlier(connection, later, versions, most_bytes=checkpoints.ANY_SIZE)
+                origins = [self._stages[one.stage].origin for one in later]
+                await checkpoints.earlier(connection, later, origins, most_bytes=checkpoints.ANY_SIZE)
         claimed.sort(key=lambda one: (claimer.priorities.get(one.lane, 0), one.run_at, one.task_id))
         return claimed
 

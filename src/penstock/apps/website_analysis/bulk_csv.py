@@ -14,6 +14,7 @@ _MOST_BYTES = 32 * 1024 * 1024
 _LONGEST_CELL = 64 * 1024
 # As people call it; of several the one that comes first here.
 _HEADINGS = ("url", "website", "domain", "homepage", "site", "web", "webseite", "sitio web", "site web", "link")
+_EXPECTED = "Give a text or CSV file in UTF-8: one address per line, or a column called `url`."
 Meant = Callable[[str], bool]
 
 
@@ -39,13 +40,21 @@ def cells(data: bytes, meant: Meant) -> Iterator[tuple[int, str]]:
 def _text(data: bytes) -> str:
     if len(data) > _MOST_BYTES:
         raise InvalidArguments("sites", f"the file has {len(data):,} bytes; at most {_MOST_BYTES:,} are read. Split it")
-    encoding = encoding_of(data)
+    if not data.strip():
+        raise FileRefused("the file is empty.", _EXPECTED)
+    try:
+        encoding = encoding_of(data)
+    except FileRefused as error:
+        # Whoever gives a list of addresses has no way to name an encoding.
+        raise FileRefused(error.problem, _EXPECTED) from None
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         raise FileRefused(f"byte {error.start:,} of the file is not {encoding}.", "Save it as UTF-8.") from None
     if "\0" in text:
-        raise FileRefused("the file holds NUL characters, so it is not a CSV.", "Export it again as CSV.")
+        raise FileRefused("the file holds NUL characters, so it is not a CSV.", _EXPECTED)
+    if not text.strip("\ufeff \t\r\n"):
+        raise FileRefused("the file is empty.", _EXPECTED)
     return text
 
 

@@ -69,6 +69,7 @@ async def approve(app: Penstock, job_id: int, site_ids: Sequence[int] | None, *,
     if site_ids is not None:
         async with app.connection() as connection:
             chosen = await require_sites(connection, job_id, site_ids)
+            await _require_waiting(connection, chosen)
         return await _approve(app, job_id, chosen, by=by, owner=owner)
     approved = last = 0
     while True:
@@ -78,6 +79,21 @@ async def approve(app: Penstock, job_id: int, site_ids: Sequence[int] | None, *,
             return approved
         approved += await _approve(app, job_id, batch, by=by, owner=owner)
         last = batch[-1]
+
+
+async def _require_waiting(connection: Any, site_ids: Sequence[int]) -> None:
+    """Prompts that are not there yet cannot be approved: nobody has seen them."""
+    waiting = await sites.waiting_at(connection, site_ids, views.ASKING)
+    for site_id in site_ids:
+        if site_id not in waiting:
+            site = await views.site(connection, site_id)
+            raise IllegalMove(
+                move="approve the prompts of",
+                subject=f"site {site_id}",
+                state=f"{site.state.name} in {site.current_step}",
+                allowed_from=(f"PENDING in {views.ASKING}",),
+                next_step="Wait until its prompts are formed and wait for approval.",
+            )
 
 
 async def _approve(app: Penstock, job_id: int, batch: Sequence[int], *, by: By, owner: str | None) -> int:

@@ -102,6 +102,10 @@ async def waiting_for_approval(
     return [row["task_id"] for row in rows]
 
 
+async def waiting_at(connection: Connection, site_ids: Sequence[int], stage: str) -> set[int]:
+    return {row["task_id"] for row in await connection.fetch(_sql.waiting_at, site_ids, stage)}
+
+
 async def ended(
     connection: Connection, job_id: int, statuses: Sequence[int], *, after: int = 0, limit: int
 ) -> list[int]:

@@ -74,7 +74,7 @@ class SiteAnalysis:
     async def form(self, ctx: Context, found: dict[str, Any]) -> dict[str, Any]:
         options = await self._options(ctx)
         prompts = await asyncio.to_thread(form, Facts.from_json(found), most=options.prompts)
-        if options.review and ctx.run > 1:
+        if options.review:
             async with self._app.connection() as connection:
                 await orders.withdraw_approval(connection, ctx.task_id)
         # With the digest of the facts: the same prompts about a site that says something else are asked again.

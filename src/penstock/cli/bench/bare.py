@@ -78,4 +78,4 @@ class Loop:
                 return count
             after = _position(max(rows, key=_position))
             task_ids, leases = [row[_TASK] for row in rows], [row[_LEASE] for row in rows]
-            count += await self._finish.fetchval(task_ids, leases, None, None, None, self.worker)
+            count += await self._finish.fetchval(task_ids, leases, None, None, None, self.worker, None)

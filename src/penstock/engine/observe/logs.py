@@ -21,7 +21,17 @@ _NOT_LOGGED = frozenset({"job_of"})
 
 def make_logger(settings: Settings) -> Any:
     """A logger of its own, so that the application's logging set-up is left alone."""
-    return structlog.wrap_logger(structlog.PrintLogger(sys.stderr), **style(settings))
+    return structlog.wrap_logger(structlog.PrintLogger(_Stderr()), **style(settings))  # type: ignore[arg-type]
+
+
+class _Stderr:
+    """Wherever errors go at the time: whoever replaces ``sys.stderr`` may close the one we began with."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
 
 
 def style(settings: Settings) -> dict[str, Any]:

@@ -65,7 +65,9 @@ class Rescue:
 
 def _release(held: queue.Lease) -> Release:
     """A task that the last heartbeat named as running may have been what killed the worker: that burns an attempt.
-    For the others nobody knows, so they only count as rescued."""
+    One that certainly only waited comes back as it was. For the others nobody knows, so they count as rescued."""
+    if held.waited:
+        return Release(task_id=held.task_id, lease=held.lease, stage=held.stage, cause=None)
     message = "its worker died while it ran" if held.ran else "its worker died; nobody knows whether it had started"
     return Release(
         task_id=held.task_id,

@@ -148,7 +148,7 @@ class Discovery:
         if not later:
             return
         async with self._link.guarded() as connection:
-            await checkpoints.earlier(connection, later, [self._stages[one.stage].definition.version for one in later])
+            await checkpoints.earlier(connection, later, [self._stages[one.stage].origin for one in later])
 
     def _room(self, stage: int, hinted: bool) -> int:
         """How many to claim now: as many as there is use for, and never more than the stage's own batch."""

@@ -19,7 +19,7 @@ from penstock.engine.report import tell_advanced, tell_finished
 from penstock.engine.run import LiveStage, caller, decide_value
 from penstock.engine.tracing import traced, tracing_enabled
 from penstock.engine.worker.isolated import Children
-from penstock.errors import PermanentError, TransactionLost
+from penstock.errors import PermanentError, StaleLease, TransactionLost
 from penstock.failpoints import Failpoints
 from penstock.model import Advance, Claimed, Finish, Release
 from penstock.storage import checkpoints, database, queue
@@ -69,6 +69,7 @@ class Facilities:
             stage.call = caller(stage.definition, self)
             stage.throttled = self._limiters.penalise_for
             stage.fetch_earlier = self._fetch_earlier
+            stage.begin = self._begin
             if tracing_enabled():
                 stage.call = traced(stage.call, stage.definition)
 
@@ -109,9 +110,14 @@ class Facilities:
                 yield connection
 
     async def _fetch_earlier(self, claimed: Claimed) -> None:
-        version = self._stages[claimed.stage].definition.version
+        origin = self._stages[claimed.stage].origin
         async with self._asking() as connection:
-            await checkpoints.earlier(connection, [claimed], [version], most_bytes=checkpoints.ANY_SIZE)
+            await checkpoints.earlier(connection, [claimed], [origin], most_bytes=checkpoints.ANY_SIZE)
+
+    async def _begin(self, claimed: Claimed) -> None:
+        async with self._asking() as connection:
+            if not await queue.begin(connection, claimed.task_id, claimed.lease, self._worker):
+                raise StaleLease(task_id=claimed.task_id, lease=claimed.lease)
 
     def progress(self, claimed: Claimed, done: float, total: float | None, note: str) -> None:
         self.reported[claimed.task_id] = {"done": done, "total": total, "note": note}

@@ -193,8 +193,10 @@ def _end_if_starved(error: BaseException | None) -> None:
 
 
 def _in_callback(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """An error that nobody awaits. One of a transport stays without a reader for ever: the end of memory shows here."""
-    _end_if_starved(context.get("exception"))
+    """An error that nobody awaits. A transport that had one stays without a reader for ever: the end of memory shows
+    here. One of a task that a handler started and forgot is the handler's own."""
+    if "future" not in context and "task" not in context:
+        _end_if_starved(context.get("exception"))
     loop.default_exception_handler(context)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from penstock.config import Settings
 from penstock.engine.app import Penstock
+from penstock.engine.definition import StageDefinition
 from penstock.engine.run import LiveStage
 from penstock.errors import NotKnown
 
@@ -29,6 +30,7 @@ def live_stages(app: Penstock, settings: Settings, only: Collection[str] = ()) -
             if only and pipeline.name not in only and label not in only:
                 continue
             following = pipeline.stages[position + 1] if position + 1 < len(pipeline.stages) else None
+            before = pipeline.stages[position - 1] if position else None
             found.append(
                 LiveStage(
                     id=app.stage_ids[(pipeline.name, definition.name)],
@@ -40,11 +42,20 @@ def live_stages(app: Penstock, settings: Settings, only: Collection[str] = ()) -
                     timeout_seconds=definition.timeout_seconds or settings.timeout_seconds,
                     max_result_bytes=settings.max_result_bytes,
                     max_attempts_not_found=settings.max_attempts_not_found,
+                    previous_stage=None if before is None else app.stage_ids[(pipeline.name, before.name)],
+                    version=_version(definition, before),
+                    hashed=following is not None and following.version is not None,
                 )
             )
     if missing := set(only) - known:
         raise NotKnown(kind="stage", name=sorted(missing)[0], known=known)
     return sorted(found, key=lambda stage: stage.definition.served)
+
+
+def _version(definition: StageDefinition, before: StageDefinition | None) -> str | None:
+    if definition.version is None or before is None:
+        return definition.version
+    return f"{definition.version}, after {before.name}"
 
 
 def slot_count(stages: Iterable[LiveStage]) -> int:

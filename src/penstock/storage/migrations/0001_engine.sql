@@ -108,6 +108,7 @@ create table penstock.queue (
     max_attempts smallint not null default 3,
     crashes      smallint not null default 0,   -- burned because a process died under it
     rescues      smallint not null default 0,   -- taken from dead workers without knowing whether it ran
+    begun        bigint,                        -- the lease it last began under; noted only once it was rescued
     run          smallint not null default 1,   -- grows with every reprocess
     cancel_at    timestamptz,                   -- asked to stop while leased
     unique_key   text

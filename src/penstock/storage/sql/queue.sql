@@ -29,30 +29,32 @@ with picked as (
     update penstock.queue
     set worker = $7, lease = nextval('penstock.lease_numbers'), updated_at = now()
     where task_id = any (array(select task_id from picked))
-    returning task_id, lease, stage, lane, attempt, max_attempts, crashes, run, run_at
+    returning task_id, lease, stage, lane, attempt, max_attempts, crashes, run, run_at, rescues
 )
 select c.task_id, c.lease, c.stage, c.lane, c.attempt, c.max_attempts, c.crashes, c.run, c.run_at,
-       t.input::text as input, t.job_id, t.options::text as options, t.idempotency_key, t.trace
+       t.input::text as input, t.job_id, t.options::text as options, t.idempotency_key, t.trace, c.rescues
 from claimed c join penstock.tasks t on t.id = c.task_id
 
 -- name: claim_by_id
--- Takes the given rows if they are due and nobody has them: for work that is announced by a message.
+-- Takes the given rows if they are due and nobody has them: for work that is announced by a message or was looked up
+-- before. What was known of a row then is asked again: $3 its stage (null: any), $4 since when it has not changed.
 with picked as (
     select q.task_id from penstock.queue q
     join penstock.lanes l on l.id = q.lane and l.paused_at is null and l.cancelled_at is null
     left join penstock.jobs j on j.id = l.job_id
     join penstock.stages s on s.id = q.stage and s.paused_at is null
     where q.task_id = any ($1::bigint[]) and q.worker is null and q.run_at <= now()
+      and ($3::integer[] is null or q.stage = any ($3)) and q.updated_at <= now() - make_interval(secs => $4)
       and j.paused_at is null and j.cancelled_at is null
     for update of q skip locked
 ), claimed as (
     update penstock.queue
     set worker = $2, lease = nextval('penstock.lease_numbers'), updated_at = now()
     where task_id = any (array(select task_id from picked))
-    returning task_id, lease, stage, lane, attempt, max_attempts, crashes, run, run_at
+    returning task_id, lease, stage, lane, attempt, max_attempts, crashes, run, run_at, rescues
 )
 select c.task_id, c.lease, c.stage, c.lane, c.attempt, c.max_attempts, c.crashes, c.run, c.run_at,
-       t.input::text as input, t.job_id, t.options::text as options, t.idempotency_key, t.trace
+       t.input::text as input, t.job_id, t.options::text as options, t.idempotency_key, t.trace, c.rescues
 from claimed c join penstock.tasks t on t.id = c.task_id
 
 -- name: lock_limited_stages
@@ -116,10 +118,11 @@ join penstock.outcomes o on o.task_id = e.task_id and o.lease = e.lease
 -- Stores a stage's result and moves the task to the next stage. A task that was asked to stop ends here.
 with asked as (
     select q.task_id, q.lane, q.lease, q.run, q.attempt, q.cancel_at is not null as cancelled,
-           a.stage, a.next_stage, a.result::jsonb as result, a.version, a.reused_from,
+           a.stage, a.next_stage, a.result::jsonb as result, a.version, a.reused_from, a.hashed,
            coalesce((t.options ->> 'max_attempts')::smallint, s.max_attempts) as max_attempts
-    from unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::text[], $8::smallint[])
-        as a (task_id, lease, stage, next_stage, result, version, reused_from)
+    from unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::text[], $8::smallint[],
+                $9::boolean[])
+        as a (task_id, lease, stage, next_stage, result, version, reused_from, hashed)
     join penstock.queue q on q.task_id = a.task_id
       and q.lease is not distinct from a.lease
       and q.worker is not distinct from $7
@@ -129,7 +132,9 @@ with asked as (
     for update of q
 ), kept as (
     insert into penstock.checkpoints (task_id, stage, run, version, result, digest, reused_from)
-    select task_id, stage, run, version, result, sha256(convert_to(result::text, 'UTF8')), reused_from from asked
+    select task_id, stage, run, version, result, case when hashed then sha256(convert_to(result::text, 'UTF8')) end,
+           reused_from
+    from asked
 ), moved as (
     -- The unique key ends with the first stage: what is enqueued from now on has to be read anew.
     update penstock.queue q
@@ -298,12 +303,20 @@ limit $2
 
 -- name: leases_to_rescue
 -- The same, locked, for a worker that is gone. A row that is locked is being settled right now, maybe by a frozen
--- process: waiting for it would hold up the rescue of everything else.
-select q.task_id, q.lease, q.stage, coalesce(q.lease = any (w.running), false) as ran
+-- process: waiting for it would hold up the rescue of everything else. A row that was rescued before notes that it
+-- begins: without the note it only waited, and a row may wait in the inboxes of many machines that die.
+select q.task_id, q.lease, q.stage, told.ran or q.begun is not distinct from q.lease as ran,
+       q.rescues > 0 and q.begun is distinct from q.lease and not told.ran as waited
 from penstock.queue q left join penstock.workers w on w.id = q.worker
+cross join lateral (select coalesce(q.lease = any (w.running), false) as ran) told
 where q.worker is not null and q.worker = $1
 limit $2
 for update of q skip locked
+
+-- name: begin
+-- A task that was rescued before begins under this lease. Before its handler does: whether it had begun decides, if its
+-- machine dies, what the rescue counts as.
+update penstock.queue set begun = lease where task_id = $1 and lease = $2 and worker = $3
 
 -- name: holders_gone
 -- Workers that hold leases although they are dead, gone or stopped.

@@ -25,12 +25,14 @@ def is_allowed(host: str, port: int, allowed: tuple[str, ...]) -> bool:
 async def addresses(host: str, port: int, allowed: tuple[str, ...]) -> list[str]:
     """Where to connect, best first. One forbidden address among several refuses the name."""
     found = await _resolved(host)
+    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     if not is_allowed(host, port, allowed):
         for address in found:
             if not is_public(address):
                 raise SiteProblem(
                     f"{host} is not read: {address} is an address of a private, local or reserved network. Give the "
-                    "address of a public website, or list the host in PENSTOCK_SITES_ALLOWED_HOSTS."
+                    "address of a public website. Or allow it: stop the workers (`penstock up`), start them again with "
+                    f"PENSTOCK_SITES_ALLOWED_HOSTS={place} in their environment, and run the site again."
                 )
     return [str(address) for address in found[:_MOST_ADDRESSES]]
 

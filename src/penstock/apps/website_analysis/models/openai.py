@@ -19,6 +19,7 @@ from penstock.apps.website_analysis.models.reply import (
     estimated_tokens,
     most_tokens,
     reply_of,
+    without,
 )
 from penstock.apps.website_analysis.models.trouble import AnswerLost, EndpointDown, ModelRefused
 from penstock.engine.steering import limits
@@ -122,7 +123,7 @@ class EndpointModel:
         wait = await self._learn(received, ctx)
         if received.status == 200:
             try:
-                return reply_of(received.body)
+                return reply_of(without(received.body, self.endpoint.key))
             except Unreadable as problem:
                 raise AnswerLost(f"The answer of {self.endpoint.host} cannot be used: {problem}.") from None
         raise self._refusal(received, wait)
@@ -136,7 +137,7 @@ class EndpointModel:
 
     def _refusal(self, received: Received, wait: float) -> Exception:
         one, status = self.endpoint, received.status
-        code, message = error_of(received.body, secret=one.key)
+        code, message = error_of(without(received.body, one.key))
         said = f" ({message})" if message else ""
         if status == 429 and code not in _NO_CREDIT:
             self._throttled_in_a_row += 1

@@ -9,7 +9,7 @@ from penstock.apps.website_analysis.models.endpoint import Endpoint
 from penstock.apps.website_analysis.models.model import OFFLINE, Model
 from penstock.apps.website_analysis.models.models_file import read
 from penstock.apps.website_analysis.models.openai import EndpointModel
-from penstock.errors import NotKnown
+from penstock.apps.website_analysis.problem import SiteProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,14 +33,13 @@ class Models:
         self._made: dict[str, Model] = {}
 
     def choose(self, names: Iterable[str]) -> list[Model]:
-        """In the order given, each once."""
-        return [self._model(name) for name in dict.fromkeys(names)]
-
-    def check(self, names: Iterable[str]) -> None:
-        """Raises NotKnown as ``choose`` does, and makes no model: for whoever takes an order."""
-        for name in names:
+        """In the order given, each once. Whoever took the order knew the names; a worker that does not know one was
+        started with another environment, and trying again would not change that."""
+        wanted = list(dict.fromkeys(names))
+        for name in wanted:
             if name != OFFLINE and name not in self._endpoints:
-                raise NotKnown(kind="model", name=name, known=[OFFLINE, *self._endpoints])
+                raise SiteProblem(self._strange(name))
+        return [self._model(name) for name in wanted]
 
     def listing(self) -> list[ModelView]:
         offline = ModelView(name=OFFLINE, model=OFFLINE, host=None, input_price=0.0, output_price=0.0, problem=None)
@@ -52,10 +51,18 @@ class Models:
             await model.close()
 
     def _model(self, name: str) -> Model:
-        self.check([name])
         if name not in self._made:
             self._made[name] = self._make(name)
         return self._made[name]
+
+    def _strange(self, name: str) -> str:
+        file = self._app.settings.sites_models_file
+        listed = "which is not set there" if file is None else f"which is {file} there"
+        return (
+            f"The worker does not know the model {name!r}; it knows {', '.join([OFFLINE, *self._endpoints])}. The "
+            f"environment of the workers decides (PENSTOCK_SITES_MODELS_FILE, {listed}): start them again with the "
+            "models file that lists it, then run the site again."
+        )
 
     def _make(self, name: str) -> Model:
         if name != OFFLINE:

@@ -64,7 +64,8 @@ def _shown(value: Any) -> str:
 
 def _rows(report: Report) -> Iterator[Row]:
     yield {"section": "site", "item": "url", "text": report.url, "page": report.url}
-    yield {"section": "site", "item": "analysed at", "text": wording.day(report.analysed_at)}
+    tried = "tried at" if report.facts is None else "analysed at"
+    yield {"section": "site", "item": tried, "text": wording.day(report.analysed_at)}
     yield from ({"section": "problem", "text": one} for one in report.problems)
     if report.facts is not None:
         yield from _facts(report.facts)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from penstock.apps.website_analysis.facts import Facts
 from penstock.apps.website_analysis.models.model import OFFLINE
 from penstock.apps.website_analysis.prompt import PromptKind
-from penstock.apps.website_analysis.report import answers_part, method, wording
+from penstock.apps.website_analysis.report import addressed, answers_part, method, wording
 from penstock.apps.website_analysis.report.blocks import (
     Block,
     Grid,
@@ -30,10 +30,8 @@ _MOST_TOPICS = 60
 
 
 def page(report: Report) -> Page:
-    subtitle = line(
-        address(report.url),
-        f" · read {wording.day(report.analysed_at)} · analysis {report.job_id}, site {report.site_id}",
-    )
+    read = f"read {wording.day(report.analysed_at)}" if report.facts else "not read"
+    subtitle = line(address(report.url), f" · {read} · analysis {report.job_id}, site {report.site_id}")
     return Page(
         title=clean(report.name, 200) or "Website analysis",
         subtitle=subtitle,
@@ -57,19 +55,26 @@ def _sections(report: Report) -> Iterator[Section]:
         yield Section(anchor="claims", title="Claims without support", blocks=answers_part.claims(report.scores))
         yield Section(anchor="improve", title="What to improve", blocks=_improvements(report.scores))
     yield Section(anchor="method", title="Method and limits", blocks=method.blocks(report))
+    yield Section(anchor="operator", title="For the operator", blocks=_for_operator(report))
 
 
 def _problems(report: Report) -> tuple[Block, ...]:
     told = [*report.problems, *answers_part.unanswered(report)]
     if report.facts is None and not told:
-        told.append("The site could not be analysed, and no reason was recorded. Run it again.")
+        told.append("The site could not be analysed, and no reason was recorded.")
     if not told:
         return ()
-    lines = tuple(line(theirs(one)) for one in told)
+    lines = tuple(line(theirs(addressed.for_customer(one))) for one in told)
     if report.scores is not None:
         return (Items(lines=lines),)
     reached = "The site was read, but its analysis did not end." if report.facts else "The site was not analysed."
     return (Words(line=line(Span(reached, strong=True))), Items(lines=lines))
+
+
+def _for_operator(report: Report) -> tuple[Block, ...]:
+    """What the customer cannot do anything about, for whoever sends the report."""
+    told = addressed.for_operator([*report.problems, *answers_part.unanswered(report)])
+    return (Items(lines=tuple(line("For the operator: ", theirs(one)) for one in told)),) if told else ()
 
 
 def _summary(scores: Scores) -> tuple[Block, ...]:

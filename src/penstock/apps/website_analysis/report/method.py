@@ -23,6 +23,8 @@ LIMITS = (
 
 
 def blocks(report: Report) -> tuple[Block, ...]:
+    if report.facts is None:
+        return (Words(line=line("No page of the site was read, so there were no questions, and no model was asked.")),)
     told = line(" ".join(_done(report)))
     meaning = () if report.scores is None else MEANING
     return (Words(line=told), Items(lines=tuple(line(text) for text in (*meaning, *LIMITS))))
@@ -37,7 +39,7 @@ def _done(report: Report) -> list[str]:
             f"{wording.counted(len(report.prompts), 'question')} came of it (templates {', '.join(templates)})."
         )
     models = [clean(str(name), 80) for name in report.options.get("models", ())]
-    if models:
+    if models and report.answers:
         samples = int(report.options.get("samples", 1))
         said.append(f"Asked: {', '.join(models)}, each question {wording.counted(samples, 'time')}.")
     if report.scores is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from penstock.apps.website_analysis.report import wording
+from penstock.apps.website_analysis.report import addressed, wording
 from penstock.apps.website_analysis.report.blocks import (
     Block,
     Grid,
@@ -69,7 +69,9 @@ def _each(sites: tuple[SiteLine, ...]) -> Iterator[Block]:
         full = safe_link(site.link)
         yield Words(line=line(address(site.url), *((" · ", Span("its own report", link=full)) if full else ())))
         if site.problem:
-            yield Words(line=line(theirs(site.problem)))
+            yield Words(line=line(theirs(addressed.for_customer(site.problem))))
+            for told in addressed.for_operator([site.problem]):
+                yield Words(line=line("For the operator: ", theirs(told)))
         for label, share in (("Coverage", site.coverage), ("Visibility", site.visibility)):
             if share is not None:
                 yield Meter(label=line(label), share=share, words=wording.short_share(share))

@@ -30,11 +30,14 @@ from ended where b.job_id = ended.job_id
 delete from website_analysis.reservations where task_id = $1 and lease < $2
 
 -- name: standing
--- Reservations older than any call are of processes that died: they count as spent.
+-- Held is what calls under way may still give back. A reservation of a lease that is not current, or older than any
+-- call, is of a process that died: it counts as spent, and nobody waits for it.
 select b.most, (b.spent - held.cost)::float8 as spent, held.cost as reserved
 from website_analysis.budgets b
 cross join lateral (
     select coalesce(sum(r.cost), 0)::float8 as cost from website_analysis.reservations r
     where r.job_id = b.job_id and r.at > now() - $2::float8 * interval '1 second'
+      and exists (select from penstock.queue q
+                  where q.task_id = r.task_id and q.lease = r.lease and q.worker is not null)
 ) as held
 where b.job_id = $1

@@ -30,6 +30,11 @@ left join website_analysis.orders w on w.task_id = q.task_id
 where l.job_id = $1 and w.approved_at is null and q.task_id > $3
 order by q.task_id limit $4
 
+-- name: waiting_at
+-- Of these sites, those that wait before the stage.
+select q.task_id from penstock.queue q join penstock.stages s on s.id = q.stage
+where q.task_id = any ($1::bigint[]) and s.name = $2 and q.worker is null
+
 -- name: ended
 -- Sites of a job that ended in one of these states, from the oldest id on: those whose options change before they run
 -- again.

@@ -7,8 +7,9 @@ import pytest
 
 from penstock.apps.website_analysis import bulk
 from penstock.apps.website_analysis.fetch.fetched import Fetched, Kind
+from penstock.apps.website_analysis.fetch.fetcher import Onward
 from penstock.apps.website_analysis.problem import SiteProblem
-from penstock.errors import InvalidArguments
+from penstock.errors import UsageError
 from penstock.intake.refused import FileRefused
 
 # ---------------------------------------------------------------- pasted
@@ -77,7 +78,7 @@ def test_what_is_told_about_a_long_list_of_nonsense_is_bounded() -> None:
 
 
 def test_a_text_without_end_is_refused_before_it_is_read() -> None:
-    with pytest.raises(InvalidArguments, match="Split it"):
+    with pytest.raises(UsageError, match="Split it"):
         bulk.addresses("x" * (8 * 1024 * 1024 + 1))
 
 
@@ -147,7 +148,7 @@ class Shelf:
         self.bodies = {f"https://alderby.example/{name}.xml": body for name, body in bodies.items()}
         self.asked: list[str] = []
 
-    async def get(self, url: str, *, kind: Kind) -> Fetched:
+    async def get(self, url: str, *, kind: Kind, onward: Onward | None = None) -> Fetched:
         self.asked.append(url)
         body = self.bodies.get(url)
         status = 404 if body is None else 200

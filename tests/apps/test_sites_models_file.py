@@ -9,8 +9,9 @@ from penstock import Penstock
 from penstock.apps.website_analysis.models.models_file import read
 from penstock.apps.website_analysis.models.rate_headers import duration_seconds, of_requests, of_tokens
 from penstock.apps.website_analysis.models.registry import Models
+from penstock.apps.website_analysis.problem import SiteProblem
 from penstock.config import Settings, load
-from penstock.errors import InvalidSetting, NotKnown
+from penstock.errors import InvalidSetting
 from tests.apps.model_world import KEY, table
 
 HOST = "https://api.model.example/v1"
@@ -40,10 +41,12 @@ def test_without_a_file_there_is_the_offline_model(tmp_path: Path):
     assert [model.name for model in models.choose(["offline", "offline"])] == ["offline"]
 
 
-def test_an_unknown_name_lists_the_known(tmp_path: Path):
+def test_a_name_that_only_others_know_is_no_case_for_another_try(tmp_path: Path):
     app = Penstock("test", settings=settings_with(tmp_path, table("gpt", HOST)))
     models = Models(app, {})
-    with pytest.raises(NotKnown, match=r"There is no model 'gtp'\. Known: gpt, offline\."):
+    with pytest.raises(
+        SiteProblem, match=r"model 'gtp'; it knows offline, gpt\..*start them again with PENSTOCK_SITES_M"
+    ):
         models.choose(["gtp"])
     view = models.listing()[1]
     assert (view.name, view.model, view.host) == ("gpt", "gpt-large", "api.model.example")

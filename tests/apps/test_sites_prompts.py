@@ -13,7 +13,7 @@ from penstock.apps.website_analysis.prompts.editing import LONGEST, MOST, edited
 from penstock.apps.website_analysis.prompts.forming import form
 from penstock.apps.website_analysis.prompts.phrase import names_it, phrase, without
 from penstock.apps.website_analysis.prompts.template import LANGUAGES, VARIABLES, Template, language_of, templates
-from penstock.errors import InvalidArguments, InvalidDefinition
+from penstock.errors import InvalidDefinition, UsageError
 
 URL = "https://alderby-mill.example/"
 NAME = "Alderby Mill Bakery"
@@ -258,7 +258,7 @@ def test_prompts_that_a_person_left_keep_their_fact_and_new_ones_are_their_own()
     ],
 )
 def test_edited_prompts_that_cannot_be_asked_are_refused_with_a_sentence(texts: list[str], problem: str) -> None:
-    with pytest.raises(InvalidArguments, match=problem):
+    with pytest.raises(UsageError, match=problem):
         edited(texts, [])
 
 

@@ -9,6 +9,7 @@ import typer
 from penstock.cli.command import command
 from penstock.cli.readable import clean
 from penstock.cli.session import Session
+from penstock.cli.sites_wording import counted, not_started
 
 if TYPE_CHECKING:
     from penstock.apps.website_analysis.submitting import Added, Wish
@@ -87,12 +88,27 @@ def register(app: typer.Typer) -> None:
         wanted = {"replay": replay or None, "fresh": fresh or None, "budget": budget}
         options = {name: value for name, value in wanted.items() if value is not None}
         started = await _rerun(session, job, from_stage, site, statuses, options)
+        said = await _started(session, job, started, statuses)
         if not (wait or report):
-            session.out.show({"job_id": job, "started": started}, f"{started:,} sites of analysis {job} run again.")
+            session.out.show({"job_id": job, "started": started}, said)
             return 0
+        if not started:
+            session.out.say(said)
         from penstock.cli.sites_watch import finish
 
         return await finish(session, job, report)
+
+
+async def _started(session: Session, job: int, started: int, statuses: str) -> str:
+    """What `run` did, and where it did nothing, why."""
+    from penstock.apps.website_analysis import views
+
+    if started:
+        return f"{counted(started, 'site')} of analysis {job} {'runs' if started == 1 else 'run'} again."
+    async with session.connection() as connection:
+        view = await views.analysis(connection, job)
+        waits = await views.waits_for_approval(connection, view)
+    return not_started(view, statuses, waits=waits)
 
 
 def _wish(urls: list[str], file: str | None, sitemap: str | None, options: dict[str, Any]) -> "Wish":
@@ -101,8 +117,21 @@ def _wish(urls: list[str], file: str | None, sitemap: str | None, options: dict[
 
     if not urls and file is None and sitemap is None:
         raise UsageError("No site was named. Give addresses, --file or --sitemap.")
+    for url in urls:
+        if _is_file(url):
+            raise UsageError(
+                f"{url} is a file in this folder. Was `--file {url}` meant? To analyse a website of that name, write "
+                f"https://{url}."
+            )
     data = None if file is None else _read(file)
     return Wish(urls=urls, csv=data, sitemap=sitemap, options=options)
+
+
+def _is_file(url: str) -> bool:
+    try:
+        return "://" not in url and Path(url).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _read(file: str) -> bytes:
@@ -120,10 +149,19 @@ async def _add(session: Session, wish: "Wish", name: str | None, owner: str) -> 
     from penstock.apps.website_analysis.submitting import submit
     from penstock.engine import accounts
     from penstock.engine.acting import By
+    from penstock.errors import NotKnown, UsageError
     from penstock.intake.submit import Submission
 
     opened = await session.serving_app()
-    await accounts.require_user(opened, owner)
+    try:
+        await accounts.require_user(opened, owner)
+    except NotKnown:
+        if owner != accounts.FIRST_ADMIN:
+            raise
+        raise UsageError(
+            f"There is no user {owner!r} yet: the first `penstock up` makes it. Start `penstock up` first, in another "
+            "terminal; it also does the work. Or name a user that is there with --owner."
+        ) from None
     submission = Submission(owner=owner, pipeline="sites", name=name, by=By.command_line())
     return await submit(opened, submission, wish)
 

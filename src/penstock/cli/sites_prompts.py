@@ -2,14 +2,18 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock.cli.command import command
 from penstock.cli.output import Column
-from penstock.cli.readable import short
+from penstock.cli.readable import clean, short
 from penstock.cli.session import Session
+from penstock.cli.sites_wording import counted
+
+if TYPE_CHECKING:
+    from penstock.apps.website_analysis.views import SiteView
 
 JobArgument = Annotated[int, typer.Argument(metavar="JOB", min=1)]
 SiteOption = Annotated[int | None, typer.Option("--site", metavar="ID", min=1, help="Where the analysis has several.")]
@@ -17,6 +21,7 @@ EditOption = Annotated[
     str | None, typer.Option("--edit", metavar="FILE", help="One prompt per line, instead of all; - is the input.")
 ]
 ApproveOption = Annotated[bool, typer.Option("--approve", help="Models may be asked: about all that wait, or --site.")]
+_ENDINGS = {"failed": "failed", "cancelled": "was cancelled"}
 _COLUMNS = (
     Column(key="kind", title="kind"),
     Column(key="text", title="prompt", show=lambda value: short(value, 90)),
@@ -64,7 +69,17 @@ async def _show(session: Session, job: int, site: int | None) -> None:
     async with session.connection() as connection:
         found = await views.details(connection, chosen)
     rows = [prompt.as_json() for prompt in found.next_prompts or found.prompts]
-    session.out.table(rows, _COLUMNS, empty=f"Site {chosen} has no prompts yet: it is in {found.site.current_step}.")
+    session.out.table(rows, _COLUMNS, empty=_none(found.site))
+
+
+def _none(site: "SiteView") -> str:
+    """Why there are no prompts, and what brings some."""
+    if not site.state.finished:
+        return f"Site {site.site_id} has no prompts yet: it is at {site.current_step}. Look again when it is further."
+    reason = f" {clean(site.error)}" if site.error else ""
+    again = f"`penstock sites run {site.job_id} --site {site.site_id}` runs it again."
+    ended = _ENDINGS.get(site.current_step, "ended")
+    return f"Site {site.site_id} has no prompts: it {ended} before any were formed.{reason} {again}"
 
 
 async def _edit(session: Session, job: int, site: int | None, file: str) -> None:
@@ -78,7 +93,7 @@ async def _edit(session: Session, job: int, site: int | None, file: str) -> None
     app = await session.app()
     kept = await deciding.edit_prompts(app, job, chosen, texts, by=By.command_line(), owner=owner)
     data = {"site_id": chosen, "prompts": [prompt.as_json() for prompt in kept]}
-    session.out.show(data, f"Site {chosen} has {len(kept):,} prompts now.")
+    session.out.show(data, f"Site {chosen} has {counted(len(kept), 'prompt')} now.")
 
 
 def _lines(file: str) -> list[str]:
@@ -99,6 +114,12 @@ async def _approve(session: Session, job: int, site: int | None) -> None:
         owner = (await views.require_analysis(connection, job)).owner
     sites = None if site is None else [site]
     count = await deciding.approve(await session.app(), job, sites, by=By.command_line(), owner=owner)
-    session.out.show({"job_id": job, "approved": count}, f"{count:,} sites of analysis {job} are approved.")
+    session.out.show({"job_id": job, "approved": count}, _approved(job, count))
+
+
+def _approved(job: int, count: int) -> str:
     if not count:
-        session.out.say("None was waiting for approval.")
+        return (
+            f"No site of analysis {job} was waiting for approval. `penstock sites status {job}` shows where they stand."
+        )
+    return f"{counted(count, 'site')} of analysis {job} {'is' if count == 1 else 'are'} approved."

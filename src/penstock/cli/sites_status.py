@@ -10,6 +10,7 @@ from penstock.cli.output import Column
 from penstock.cli.pages import LimitOption, show_page
 from penstock.cli.readable import clean, fields, short
 from penstock.cli.session import Session
+from penstock.cli.sites_wording import approval, notes
 
 if TYPE_CHECKING:
     from penstock.apps.website_analysis.budgets import Standing
@@ -22,7 +23,7 @@ AfterOption = Annotated[int | None, typer.Option("--after", metavar="ID", help="
 _ANALYSES = (
     Column(key="job_id", title="analysis", right=True, show=str),
     Column(key="name", title="name", show=lambda value: short(value, 40) or "–"),
-    Column(key="current_step", title="step"),
+    Column(key="step", title="step"),
     Column(key="ended", title="sites", right=True),
     Column(key="failed", title="failed", right=True),
     Column(key="created_at", title="submitted"),
@@ -33,7 +34,6 @@ _SITES = (
     Column(key="current_step", title="step"),
     Column(key="coverage", title="coverage", right=True),
     Column(key="visibility", title="visibility", right=True),
-    Column(key="note", title="error, or what it waits for", show=lambda value: short(value, 80) or "–"),
 )
 _MODELS = (
     Column(key="name", title="model"),
@@ -74,11 +74,15 @@ async def _list(session: Session, owner: str | None, limit: int, before: int | N
 
     async with session.connection() as connection:
         found, last = await views.analyses(connection, owner=owner, before=before, limit=limit)
+        waiting = {one.job_id for one in found if await views.waits_for_approval(connection, one)}
     empty = "No analyses yet. `penstock sites add example.com` starts one; `sites sample-site` has a site to try."
-    show_page(session, [_analysis(one) for one in found], None if last is None else str(last), _ANALYSES, empty=empty)
+    rows = [_analysis(one, waits=one.job_id in waiting) for one in found]
+    show_page(session, rows, None if last is None else str(last), _ANALYSES, empty=empty)
+    for job in sorted(waiting):
+        session.out.say(f"Analysis {job} waits for approval: {approval(job)}.")
 
 
-def _analysis(view: "AnalysisView") -> dict[str, Any]:
+def _analysis(view: "AnalysisView", *, waits: bool) -> dict[str, Any]:
     counts = view.counts
     return {
         "job_id": view.job_id,
@@ -86,6 +90,8 @@ def _analysis(view: "AnalysisView") -> dict[str, Any]:
         "owner": view.owner,
         "state": view.state.name,
         "current_step": view.current_step,
+        "step": "waits for approval" if waits else view.current_step,
+        "waits_for_approval": waits,
         "progress": view.progress,
         "counts": asdict(counts),
         "steps": [asdict(step) for step in view.steps],
@@ -103,17 +109,25 @@ async def _show(session: Session, job: int, limit: int, after: int | None) -> No
         view = await views.analysis(connection, job)
         page = await views.site_page(connection, job, after=after, limit=limit)
         budget = await budgets.standing(connection, job)
+        waits = await views.waits_for_approval(connection, view)
     rows = [_site(one) for one in page.sites]
     if session.out.json:
         session.out.emit(
-            {**_analysis(view), "budget": None if budget is None else asdict(budget), "items": rows, "next": page.next}
+            {
+                **_analysis(view, waits=waits),
+                "budget": None if budget is None else asdict(budget),
+                "items": rows,
+                "next": page.next,
+            }
         )
         return
-    session.out.show({}, _described(view, budget))
+    session.out.show({}, _described(view, budget, waits=waits))
     show_page(session, rows, None if page.next is None else str(page.next), _SITES, empty="It has no sites.")
+    if told := notes(session, [(one.site_id, one.error or one.why) for one in page.sites]):
+        session.out.show({}, f"\n{told}")
 
 
-def _described(view: "AnalysisView", budget: "Standing | None") -> str:
+def _described(view: "AnalysisView", budget: "Standing | None", *, waits: bool) -> str:
     counts = view.counts
     pairs = {
         "analysis": f"{view.job_id} {clean(view.name or '')}".strip(),
@@ -126,7 +140,13 @@ def _described(view: "AnalysisView", budget: "Standing | None") -> str:
             f"{step.waiting:,} waiting, {step.running:,} running, {step.done:,} done, {step.failed:,} failed"
         )
     if budget is not None:
-        pairs["spent"] = f"{budget.spent:g} of {budget.most:g}"
+        left = f", at most {budget.reserved:g} more in calls under way" if budget.reserved else ""
+        pairs["budget"] = f"{budget.spent:g} of {budget.most:g} spent, in the currency of the models' prices{left}"
+    if waits:
+        pairs["approval"] = f"its prompts wait for it: {approval(view.job_id)}"
+    if counts.error:
+        again = "" if counts.total == 1 else " --statuses error"
+        pairs["next"] = f"when the cause is mended: `penstock sites run {view.job_id}{again}`"
     return fields(pairs) + "\n"
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.cli.progress import Progress
 from penstock.cli.session import Session
+from penstock.cli.sites_wording import SHOWN_FAILURES, approval, failures
 
 if TYPE_CHECKING:
-    from penstock.apps.website_analysis.views import AnalysisView
+    from penstock.apps.website_analysis.views import AnalysisView, SiteView
     from penstock.engine.job_steps import Step
 
 _LOOK_SECONDS = 0.25
@@ -24,7 +25,7 @@ class StageLine(Progress):
     waits_for: str | None = None
 
     def line(self, done: int, failed: int = 0) -> str:
-        parts = [f"{done:,}/{self.total:,} sites"]
+        parts = [f"{done:,}/{self.total:,} {'site' if self.total == 1 else 'sites'}"]
         parts += [f"{_WORDS.get(step.stage, step.stage)} {step.running:,}" for step in self.steps]
         parts += [f"{failed:,} failed"] if failed else []
         return " · ".join([*parts, *([f"waiting: {self.waits_for}"] if self.waits_for else [])])
@@ -34,12 +35,14 @@ async def finish(session: Session, job: int, report: Path | None) -> int:
     """Wait, tell, and write the report where one was asked for. 1: a site did not end well."""
     view = await until_ended(session, job)
     counts = view.counts
+    failed = await _failed(session, view)
     data: dict[str, Any] = {
         "job_id": job,
         "state": view.state.name,
         "sites": counts.total,
         "done": counts.done,
         "failed": counts.error,
+        "failures": [{"site_id": one.site_id, "url": one.url, "error": one.error} for one in failed],
         "report": None if report is None else str(report),
     }
     text = f"Analysis {job} is {view.state.name}: {counts.done:,} done, {counts.error:,} failed."
@@ -48,8 +51,17 @@ async def finish(session: Session, job: int, report: Path | None) -> int:
 
         await written(session, job, report)
         text += f" The report is in {report}."
-    session.out.show(data, text)
+    session.out.show(data, "\n".join([text, *failures(view, failed)]))
     return 0 if view.state.name == "DONE" else 1
+
+
+async def _failed(session: Session, view: "AnalysisView") -> "Sequence[SiteView]":
+    from penstock.apps.website_analysis import views
+
+    if not view.counts.error:
+        return ()
+    async with session.connection() as connection:
+        return await views.failed_sites(connection, view.job_id, limit=SHOWN_FAILURES)
 
 
 async def until_ended(session: Session, job: int) -> "AnalysisView":
@@ -83,14 +95,22 @@ async def _look(session: Session, job: int) -> "AnalysisView":
 
 async def _waits_for(session: Session, view: "AnalysisView") -> str | None:
     """Asked only where nothing is under way: then the reason of one site is mostly that of all."""
-    from penstock.engine import items
+    from penstock.engine import items, why
     from penstock.lifecycle import State
 
     if any(step.running for step in view.steps):
         return None
     async with session.connection() as connection:
         page = await items.page_of_job(connection, view.job_id, states=[State.PENDING], after=None, limit=1)
-    return page.items[0].why if page.items else None
+        if not page.items:
+            return None
+        found = await why.explain(connection, page.items[0].id)
+    if found.reason is why.Reason.NO_WORKER:
+        # The sentence of the engine names the application; this one ships with Penstock and runs in `penstock up`.
+        return "no live worker serves this stage; start `penstock up` in another terminal"
+    if found.reason is why.Reason.SNOOZED and view.options.get("review"):
+        return "its prompts have to be approved"
+    return page.items[0].why
 
 
 async def _tell_review(session: Session, view: "AnalysisView") -> bool:
@@ -100,5 +120,5 @@ async def _tell_review(session: Session, view: "AnalysisView") -> bool:
     open_before = sum(step.waiting + step.running for step in view.steps[:-1])
     if open_before or not view.steps or not view.steps[-1].waiting:
         return False
-    session.out.say(f"Prompts wait for approval: `penstock sites prompts {view.job_id}`, then with --approve.")
+    session.out.say(f"Prompts wait for approval: {approval(view.job_id)}.")
     return True

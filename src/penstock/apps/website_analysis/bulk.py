@@ -12,7 +12,7 @@ from penstock.apps.website_analysis import bulk_csv, bulk_sitemap
 from penstock.apps.website_analysis.fetch.address import parse_site
 from penstock.apps.website_analysis.fetch.fetcher import Fetcher
 from penstock.apps.website_analysis.problem import SiteProblem
-from penstock.errors import InvalidArguments
+from penstock.errors import UsageError
 
 MOST = 10_000
 _MOST_REFUSED = 1000
@@ -46,8 +46,7 @@ class Candidate:
 def addresses(text: str) -> Found:
     """Of pasted text: one per line, or several with commas or spaces between them."""
     if len(text) > _MOST_CHARACTERS:
-        problem = f"the text has {len(text):,} characters; at most {_MOST_CHARACTERS:,} are read. Split it"
-        raise InvalidArguments("sites", problem)
+        raise UsageError(f"The text has {len(text):,} characters; at most {_MOST_CHARACTERS:,} are read. Split it.")
     lines = enumerate(text.removeprefix("\ufeff").splitlines(), start=1)
     return chosen(one for number, line in lines for one in _on_line(number, line))
 

@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 
-from penstock.errors import InvalidArguments
 from penstock.intake.csv_rows import MOST_COLUMNS
 from penstock.intake.csv_shape import sample, shape_of
 from penstock.intake.encoding import encoding_of
@@ -39,7 +38,7 @@ def cells(data: bytes, meant: Meant) -> Iterator[tuple[int, str]]:
 
 def _text(data: bytes) -> str:
     if len(data) > _MOST_BYTES:
-        raise InvalidArguments("sites", f"the file has {len(data):,} bytes; at most {_MOST_BYTES:,} are read. Split it")
+        raise FileRefused(f"the file has {len(data):,} bytes; at most {_MOST_BYTES:,} are read.", "Split it.")
     if not data.strip():
         raise FileRefused("the file is empty.", _EXPECTED)
     try:

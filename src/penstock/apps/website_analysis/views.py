@@ -139,6 +139,21 @@ async def site_page(connection: Connection, job_id: int, *, after: int | None, l
     return SitePage(sites=shown, next=None if page.next is None else page.next.task_id)
 
 
+async def failed_sites(connection: Connection, job_id: int, *, limit: int) -> tuple[SiteView, ...]:
+    """The first of those that ended in an error, in the order in which they were given."""
+    wanted = Wanted(jobs=[job_id], states=[State.ERROR])
+    page = await items.page(connection, wanted, sort="row", after=None, limit=limit)
+    more = await sites.more(connection, [item.id for item in page.items])
+    return tuple(_site(item, more[item.id]) for item in page.items)
+
+
+async def waits_for_approval(connection: Connection, view: AnalysisView) -> bool:
+    """Whether sites of it stand before their models until a person approves the prompts."""
+    if not view.options.get("review") or not view.steps or not view.steps[-1].waiting:
+        return False
+    return bool(await sites.waiting_for_approval(connection, view.job_id, ASKING, limit=1))
+
+
 async def site(connection: Connection, site_id: int) -> SiteView:
     item = await items.one(connection, site_id)
     if item is None:

@@ -56,12 +56,10 @@ class Models:
         return self._made[name]
 
     def _strange(self, name: str) -> str:
-        file = self._app.settings.sites_models_file
-        listed = "which is not set there" if file is None else f"which is {file} there"
         return (
             f"The worker does not know the model {name!r}; it knows {', '.join([OFFLINE, *self._endpoints])}. The "
-            f"environment of the workers decides (PENSTOCK_SITES_MODELS_FILE, {listed}): start them again with the "
-            "models file that lists it, then run the site again."
+            "environment of the workers decides: start them again with PENSTOCK_SITES_MODELS_FILE naming a file that "
+            "lists the model, then run the site again."
         )
 
     def _make(self, name: str) -> Model:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from penstock.apps.website_analysis.prompt import Prompt, PromptKind
 from penstock.apps.website_analysis.prompts.phrase import fold, one_line
-from penstock.errors import InvalidArguments
+from penstock.errors import UsageError
 
 MOST = 200
 LONGEST = 500
@@ -17,20 +17,22 @@ def edited(texts: Iterable[str], formed: Sequence[Prompt]) -> list[Prompt]:
     found: dict[str, Prompt] = {}
     for number, text in enumerate(texts, start=1):
         if number > MOST:
-            raise InvalidArguments("sites", f"there are more than {MOST} prompts; leave some out")
+            raise UsageError(f"There are more than {MOST} prompts. Leave some out; nothing was changed.")
         line = _line(number, text)
         found.setdefault(fold(line) or line, known.get(line) or _own(line))
     if not found:
-        raise InvalidArguments("sites", "no prompt is left, so there would be nothing to ask; keep at least one")
+        raise UsageError("No prompt is left, so there would be nothing to ask. Keep at least one; nothing was changed.")
     return list(found.values())
 
 
 def _line(number: int, text: str) -> str:
     line = one_line(text, LONGEST + 1)
     if not line:
-        raise InvalidArguments("sites", f"prompt {number} is empty; write a question, or leave it out")
+        raise UsageError(f"Prompt {number} is empty. Write a question, or leave it out; nothing was changed.")
     if len(text) > LONGEST:
-        raise InvalidArguments("sites", f"prompt {number} has {len(text):,} characters; at most {LONGEST} are asked")
+        raise UsageError(
+            f"Prompt {number} has {len(text):,} characters; at most {LONGEST} are asked. Shorten it: nothing changed."
+        )
     return line
 
 

@@ -1,5 +1,8 @@
-"""Whom a sentence is for. Reports go to the customer, who has no settings and no workers; what to do about those is told
-to whoever runs the analysis, apart from the rest."""
+"""Whom a sentence is for.
+
+Reports go to the customer, who has no settings and no workers. What to do about those is told to whoever runs the
+analysis, apart from the rest.
+"""
 
 from collections.abc import Iterable
 

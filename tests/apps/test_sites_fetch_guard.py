@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from penstock.apps.website_analysis.fetch.guard import addresses
 from penstock.apps.website_analysis.problem import SiteBusy, SiteProblem
 from tests.apps import site_answers as answers
 from tests.apps.site_getting import TEXT, Getting, getting
@@ -116,3 +117,13 @@ async def test_an_unknown_host_is_a_problem_and_a_silent_resolver_is_not(
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", answer)
     with pytest.raises(kind, match=sentence):
         await get("https://nowhere.example/")
+
+
+@pytest.mark.parametrize(("host", "place"), [("127.0.0.1", "127.0.0.1:8399"), ("::1", "[::1]:8399")])
+async def test_a_refusal_says_that_the_workers_have_to_be_started_with_the_setting(host: str, place: str) -> None:
+    with pytest.raises(SiteProblem) as refused:
+        await addresses(host, 8399, ())
+    said = str(refused.value)
+    assert f"PENSTOCK_SITES_ALLOWED_HOSTS={place} in their environment" in said
+    assert "stop the workers" in said and "start them again" in said
+    assert await addresses(host, 8399, (place,)) == [host]

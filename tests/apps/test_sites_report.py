@@ -261,6 +261,34 @@ def test_a_site_that_failed_has_a_report_that_says_why() -> None:
     assert "problem,,,,,,,,,example.com does not exist.," in tables.csv(failed)
 
 
+def test_the_report_of_a_site_that_was_never_read_claims_no_reading_and_speaks_to_the_customer() -> None:
+    why = (
+        "10.0.0.8 is not read: it is an address of a private network. Give the address of a public website. Or allow "
+        "it: start the workers again with PENSTOCK_SITES_ALLOWED_HOSTS=10.0.0.8:80, and run the site again."
+    )
+    failed = report(facts=None, prompts=(), answers=(), scores=None, problems=(why,))
+    for said in (text_of(html(failed)), markdown(failed).replace("\\", "")):
+        before, _, operator = said.partition("For the operator: ")
+        assert "not read · analysis" in before
+        assert not any(word in before for word in (" · read ", "Asked:", "were read", "PENSTOCK_", "workers"))
+        assert "Give the address of a public website." in before
+        assert "No page of the site was read" in before
+        assert "PENSTOCK_SITES_ALLOWED_HOSTS=10.0.0.8:80" in operator
+    assert "tried at" in tables.csv(failed) and "analysed at" not in tables.csv(failed)
+
+
+def test_a_problem_that_only_the_operator_can_mend_is_told_to_the_customer_without_its_settings() -> None:
+    why = "The worker does not know the model 'gull'. Start the workers again with PENSTOCK_SITES_MODELS_FILE."
+    half = report(answers=(), scores=None, problems=(why,))
+    before, _, operator = text_of(html(half)).partition("For the operator: ")
+    assert "for a reason on our side" in before and "PENSTOCK_" not in before and "Asked:" not in before
+    assert why in operator
+    line = SiteLine(site_id=1, url=URL, state="failed", problem=why)
+    many = Overview(job_id=12, name=None, made_at=half.analysed_at, total=1, sites=(line,))
+    before, _, operator = text_of(html(many)).partition("For the operator: ")
+    assert "for a reason on our side" in before and why in operator
+
+
 def test_a_site_that_was_read_but_not_asked_about_shows_its_facts_and_questions() -> None:
     half = report(answers=(), scores=None, options={}, problems=("Its prompts wait for approval.",))
     said = text_of(html(half))

@@ -7,9 +7,9 @@ files or other addresses.
 import asyncio
 import re
 import zlib
-from html import unescape
 
 from penstock.apps.website_analysis.fetch.address import parse_site
+from penstock.apps.website_analysis.fetch.entities import unescaped
 from penstock.apps.website_analysis.fetch.fetched import Fetched
 from penstock.apps.website_analysis.fetch.fetcher import Fetcher
 from penstock.apps.website_analysis.problem import SiteBusy, SiteProblem
@@ -66,7 +66,7 @@ def _places(body: str) -> list[str]:
     if not _XML.match(body):  # the plain form: one address per line
         return [line.strip() for line in body.splitlines() if line.strip()]
     places = (
-        unescape(place.strip().removeprefix("<![CDATA[").removesuffix("]]>")).strip() for place in _PLACE.findall(body)
+        unescaped(place.strip().removeprefix("<![CDATA[").removesuffix("]]>")).strip() for place in _PLACE.findall(body)
     )
     return [place for place in places if place]
 

@@ -14,6 +14,8 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _OTHER_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)\Z")
 _ESCAPED = re.compile(r"%([0-9a-fA-F]{2})")
+# Tabs and line ends inside an address are left out by every browser; anything else of the kind is no address.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _UNRESERVED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
 # What is kept as it stands in a path or query; "%" because it is escaped already.
 _PATH_SAFE, _QUERY_SAFE = "/%:@!$&'()*+,;=~", "/%:@!$&'()*+,;=~?"
@@ -71,6 +73,8 @@ def same_origin(one: str, other: str) -> bool:
 
 def joined(base: str, reference: str) -> str | None:
     """Where a link or redirect leads; None where that is no web address. Its query stays as it is written."""
+    if _CONTROL.search(reference.strip()):
+        return None
     try:
         parts, host, port = _checked(urljoin(base, reference.strip()))
     except (ValueError, SiteProblem):

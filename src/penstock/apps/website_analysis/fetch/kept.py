@@ -3,15 +3,29 @@
 from collections.abc import Sequence
 
 from penstock.apps.website_analysis.fetch.fetched import Fetched, Kind
-from penstock.apps.website_analysis.problem import SiteProblem
+from penstock.apps.website_analysis.fetch.fetcher import Onward
+from penstock.apps.website_analysis.problem import SiteBusy, SiteProblem
+from penstock.errors import ThrottledError
 
-# A page that could not be read is kept as this header and nothing else, so that a replay notes the same.
+# What could not be read is kept as these headers and nothing else, so that a replay goes the same way.
 PROBLEM = "x-penstock-problem"
+_SORT = "x-penstock-problem-sort"
 
 
-def failed(url: str, sentence: str) -> Fetched:
-    """What is kept of a page that could not be read."""
-    return Fetched(kind="page", url=url, final_url=url, status=0, headers={PROBLEM: sentence}, body=b"")
+class ReadAlready(SiteProblem):
+    """A page that was read under another address. No fault, so nobody is told."""
+
+
+def failed(url: str, problem: Exception, kind: Kind = "page") -> Fetched:
+    """What is kept of an answer that could not be used."""
+    sort = next((name for name, error in _SORTS.items() if isinstance(problem, error)), "problem")
+    headers = {PROBLEM: plain(str(problem)), _SORT: sort}
+    return Fetched(kind=kind, url=url, final_url=url, status=0, headers=headers, body=b"")
+
+
+def plain(sentence: str) -> str:
+    """Without control characters, which a site may have put into an address that is quoted."""
+    return "".join(character if character.isprintable() else " " for character in sentence)
 
 
 class KeptFetcher:
@@ -20,12 +34,19 @@ class KeptFetcher:
     def __init__(self, pages: Sequence[Fetched]) -> None:
         self._pages = {(page.kind, page.url): page for page in reversed(pages)}
 
-    async def get(self, url: str, *, kind: Kind) -> Fetched:
+    async def get(self, url: str, *, kind: Kind, onward: Onward | None = None) -> Fetched:
         found = self._pages.get((kind, url))
         if found is None:
             raise SiteProblem(
                 f"{url} was not kept by the run that is replayed. Run the analysis again without replay to read it."
             )
         if PROBLEM in found.headers:
-            raise SiteProblem(found.headers[PROBLEM])
+            raise _SORTS.get(found.headers.get(_SORT, ""), SiteProblem)(found.headers[PROBLEM])
         return found
+
+
+_SORTS: dict[str, type[SiteProblem] | type[SiteBusy] | type[ThrottledError]] = {
+    "already": ReadAlready,
+    "busy": SiteBusy,
+    "throttled": ThrottledError,
+}

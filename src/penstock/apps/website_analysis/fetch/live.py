@@ -1,6 +1,8 @@
 """Pages from the network: checked at every hop, paced per host for the whole fleet, capped in size and time."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.cookies import CookieError, SimpleCookie
 from time import monotonic
 
@@ -8,11 +10,13 @@ from penstock import Context
 from penstock.apps.website_analysis.fetch.address import host_and_port, joined, same_origin
 from penstock.apps.website_analysis.fetch.client import Client, limiter_key
 from penstock.apps.website_analysis.fetch.fetched import Fetched, Kind
+from penstock.apps.website_analysis.fetch.fetcher import Onward
 from penstock.apps.website_analysis.fetch.judging import check_page, check_status
 from penstock.apps.website_analysis.fetch.request import Caps, Reply, ask
 from penstock.apps.website_analysis.fetch.robots import understood
 from penstock.apps.website_analysis.problem import SiteBusy, SiteProblem
-from penstock.errors import ThrottledError
+from penstock.engine.rate_headers import asked_wait_seconds
+from penstock.errors import HandlerError, ThrottledError
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _ROBOTS_BYTES = 512 * 1024
@@ -20,6 +24,9 @@ _ROBOTS_BYTES = 512 * 1024
 _SHARE_OF_TIME = 0.6
 # A site that answers 429 for ever would be waited for without end, since waiting burns no attempt.
 _MOST_THROTTLED = 3
+# Nor is it waited for as long as it likes. A host is left alone for an hour at most; and since the waits are counted in
+# this process only, a long one burns an attempt, which the database counts.
+_LONGEST_HOLD_SECONDS, _LONGEST_FREE_SECONDS = 3600.0, 300.0
 _MOST_HEADERS, _LONGEST_HEADER = 100, 1000
 _MOST_COOKIES = 20
 
@@ -34,26 +41,16 @@ class LiveFetcher:
         self._ends_at = monotonic() + self._settings.sites_timeout_seconds * _SHARE_OF_TIME
         self._pages = 0
 
-    async def get(self, url: str, *, kind: Kind) -> Fetched:
+    async def get(self, url: str, *, kind: Kind, onward: Onward | None = None) -> Fetched:
         if kind == "robots" and (known := self._client.robots(url)) is not None:
             return known
         if self._pages and monotonic() > self._ends_at:
             raise SiteBusy(f"{url} was left out: the site is so slow that there was no time for it.")
-        reply = await self._followed(url, kind)
+        reply = await self._followed(url, kind, onward)
+        with _in_a_sentence(url):
+            fetched = _judged(reply, url, kind)
         if kind == "page":
-            check_status(reply)
-            check_page(reply)
             self._pages += 1
-        elif not 400 <= reply.status < 500:
-            check_status(reply)
-        fetched = Fetched(
-            kind=kind,
-            url=url,
-            final_url=reply.url,
-            status=reply.status,
-            headers=_kept_headers(reply),
-            body=reply.body,
-        )
         if kind == "robots":
             await self._know_robots(fetched)
         return fetched
@@ -61,10 +58,10 @@ class LiveFetcher:
     async def _know_robots(self, fetched: Fetched) -> None:
         self._client.know_robots(fetched)
         if self._ctx is not None:
-            delay_seconds = understood(fetched, self._settings.sites_user_agent).delay_seconds
-            await self._client.pace(host_and_port(fetched.url)[0], delay_seconds)
+            robots = await asyncio.to_thread(understood, fetched, self._settings.sites_user_agent)
+            await self._client.pace(host_and_port(fetched.url)[0], robots.delay_seconds)
 
-    async def _followed(self, url: str, kind: Kind) -> Reply:
+    async def _followed(self, url: str, kind: Kind, onward: Onward | None) -> Reply:
         """The answer behind all redirects. Cookies live as long as this: some sites redirect until one is sent."""
         at, left_seconds = url, self._settings.sites_page_timeout_seconds
         cookies: dict[str, str] = {}
@@ -80,11 +77,13 @@ class LiveFetcher:
             reply, left_seconds = await self._hop(at, kind, sent, left_seconds)
             if reply.status not in _REDIRECTS or "location" not in reply.headers:
                 return reply
-            onward = joined(at, reply.headers["location"])
-            if onward is None:
+            following = joined(at, reply.headers["location"])
+            if following is None:
                 raise SiteProblem(f"{url} redirects to {reply.headers['location'][:200]!r}, which is no web page.")
-            cookies = _cookies_after(reply, cookies) if same_origin(at, onward) else {}
-            at = onward
+            if onward is not None:
+                await onward(following)
+            cookies = _cookies_after(reply, cookies) if same_origin(at, following) else {}
+            at = following
         raise SiteProblem(
             f"{url} redirects more than {self._settings.sites_max_redirects} times. Give the address it should end at."
         )
@@ -115,7 +114,8 @@ class LiveFetcher:
         since = monotonic()
         try:
             async with asyncio.timeout(left_seconds):
-                reply = await ask(self._client.http, url, caps, {"Cookie": cookies} if cookies else {})
+                with _in_a_sentence(url):
+                    reply = await ask(self._client.http, url, caps, {"Cookie": cookies} if cookies else {})
         except TimeoutError:
             raise SiteBusy(
                 f"{url} took longer than {self._settings.sites_page_timeout_seconds:g} s. The site may be overloaded."
@@ -126,11 +126,14 @@ class LiveFetcher:
     async def _learn(self, reply: Reply) -> None:
         """What the answer says about pace holds for every worker."""
         host, _ = host_and_port(reply.url)
-        wait_seconds = None
-        if self._ctx is not None:
-            wait_seconds = await self._ctx.limiter(limiter_key(host)).learn(reply.headers, reply.status)
+        wait_seconds = asked_wait_seconds(reply.headers, reply.status) or 0.0
+        if self._ctx is not None and wait_seconds > 0:
+            held_seconds = min(wait_seconds, _LONGEST_HOLD_SECONDS)
+            await self._ctx.limiter(limiter_key(host)).penalise(held_seconds, f"the answer {reply.status} asked for it")
         if reply.status != 429:
             return
+        if wait_seconds > _LONGEST_FREE_SECONDS:
+            raise SiteBusy(f"{host} asks to be left alone for {wait_seconds:,.0f} s (answer 429). Try it later.")
         task = None if self._ctx is None else (self._ctx.task_id, self._ctx.run)
         if task is not None and self._client.throttled(task) > _MOST_THROTTLED:
             raise SiteBusy(f"{host} asks again and again to slow down (answer 429). Try it on another day.")
@@ -139,14 +142,45 @@ class LiveFetcher:
         )
 
 
+@contextmanager
+def _in_a_sentence(url: str) -> Iterator[None]:
+    """Whatever an answer breaks, people read a sentence about the page, and the other pages are read."""
+    try:
+        yield
+    except HandlerError:
+        raise
+    except OSError as error:
+        raise SiteBusy(f"{url} could not be asked just now ({type(error).__name__}).") from error
+    except Exception as error:
+        raise SiteProblem(f"{url} answers in a way that cannot be read ({type(error).__name__}).") from error
+
+
+def _judged(reply: Reply, url: str, kind: Kind) -> Fetched:
+    if kind == "page":
+        check_status(reply)
+        check_page(reply)
+    elif not 400 <= reply.status < 500:
+        check_status(reply)
+    return Fetched(
+        kind=kind,
+        url=url,
+        final_url=reply.url,
+        status=reply.status,
+        headers=_kept_headers(reply),
+        body=reply.body,
+    )
+
+
 def _cookies_after(reply: Reply, cookies: dict[str, str]) -> dict[str, str]:
+    """Without those that no header can carry."""
     found = dict(cookies)
     for line in reply.headers.get_list("set-cookie")[:_MOST_COOKIES]:
         try:
             parsed = SimpleCookie(line[:_LONGEST_HEADER])
         except CookieError:
             continue
-        found |= {name: morsel.coded_value for name, morsel in parsed.items()}
+        told = ((name, morsel.coded_value) for name, morsel in parsed.items())
+        found |= {name: value for name, value in told if f"{name}{value}".isascii() and value.isprintable()}
     return dict(list(found.items())[:_MOST_COOKIES])
 
 

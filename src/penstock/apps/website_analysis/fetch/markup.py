@@ -4,9 +4,10 @@ Plain scanning in linear time, since it happens in the process that runs everyth
 child of its own.
 """
 
-import html
 import re
 from dataclasses import dataclass
+
+from penstock.apps.website_analysis.fetch.entities import unescaped
 
 _LARGEST_SCAN = 2 * 1024 * 1024
 # No "<" inside: a page of nothing but "<a <a <a" is passed once, not once per "<a".
@@ -53,7 +54,7 @@ def links(text: str) -> tuple[str | None, list[Link]]:
     for anchor in _ANCHOR.finditer(shown):
         href = _href(anchor[1])
         if href:
-            found.append(Link(href=href, text=" ".join(html.unescape(anchor[2]).split())))
+            found.append(Link(href=href, text=" ".join(unescaped(anchor[2]).split())))
         if len(found) == _MOST_LINKS:
             break
     return (_href(base[1]) if base else None), found
@@ -65,7 +66,7 @@ def letters(body: bytes) -> int:
     shown = _without_comments(text)
     for name in _UNSEEN:
         shown = _without_element(shown, name)
-    seen = html.unescape(_TAG.sub(" ", shown))
+    seen = unescaped(_TAG.sub(" ", shown))
     foreign = 0 if _recognised(body) else sum("\x80" <= one <= "\xff" and not one.isalpha() for one in seen)
     return sum(map(str.isalpha, seen)) + foreign
 
@@ -76,7 +77,7 @@ def has_scripts(text: str) -> bool:
 
 def _href(attributes: str) -> str | None:
     found = _HREF.search(attributes)
-    return None if found is None else html.unescape(found[1] or found[2] or found[3] or "").strip() or None
+    return None if found is None else unescaped(found[1] or found[2] or found[3] or "").strip() or None
 
 
 def _without_comments(text: str) -> str:

@@ -3,15 +3,17 @@
 No XML parser: files of strangers may hold entities that grow without end, and all we want stands between two tags.
 """
 
-import html
 import re
 from dataclasses import dataclass
 
+from penstock.apps.website_analysis.fetch.entities import unescaped
 from penstock.apps.website_analysis.fetch.unpacking import GZIP_MAGIC, gunzipped
 
 _LARGEST_BYTES = 10 * 1024 * 1024
 _LOCATION = re.compile(r"<(?:\w{1,20}:)?loc>\s*([^<>\s]{1,2000})\s*</", re.IGNORECASE)
 _MOST = 5000
+# Searched piece by piece: one search of ten megabytes would keep every other thread of the process waiting.
+_WINDOW, _OVERLAP = 256 * 1024, 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +33,19 @@ def understood(body: bytes) -> Sitemap:
         lines = [line.strip() for line in text.splitlines()[:_MOST]]
         return Sitemap(pages=tuple(line for line in lines if line.startswith(("http://", "https://"))))
     plain = text.replace("<![CDATA[", "").replace("]]>", "")
-    found = []
-    for location in _LOCATION.finditer(plain):
-        found.append(html.unescape(location[1]))
-        if len(found) == _MOST:
-            break
+    found = _located(plain)
     if "<sitemapindex" in plain[:5000].lower():
         return Sitemap(sitemaps=tuple(found))
     return Sitemap(pages=tuple(found))
+
+
+def _located(text: str) -> list[str]:
+    found: list[str] = []
+    at = 0
+    while at < len(text) and len(found) < _MOST:
+        end = at + _WINDOW
+        for location in _LOCATION.finditer(text, at, end):
+            found.append(unescaped(location[1]))
+            at = location.end()
+        at = max(at, end - _OVERLAP)
+    return found[:_MOST]

@@ -108,7 +108,7 @@ def test_a_run_that_starts_nothing_says_why(sites: Sites, start: Start, database
     assert "1 site has not ended yet, and only what has ended can run again" in sites("run", job).stdout
     worker = start("worker", "--app", APP, database_url=database_url)
     wait_until(lambda: step(sites, job) == "completed", what="the end", log=lambda: worker.stderr)
-    assert "none of its 1 site ended as error" in sites("run", job, "--statuses", "error").stdout
+    assert "its site did not end as error" in sites("run", job, "--statuses", "error").stdout
     assert f"1 site of analysis {job} runs again." in sites("run", job).stdout
 
 

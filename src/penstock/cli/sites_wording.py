@@ -50,7 +50,8 @@ def not_started(view: "AnalysisView", statuses: str, *, waits: bool) -> str:
             f"{said}: {counted(open_still, 'site')} {verb} not ended yet, and only what has ended can run again. "
             f"`penstock sites status {job}` shows where it stands; `penstock jobs cancel {job}` ends it now."
         )
-    return f"{said}: none of its {counted(counts.total, 'site')} ended as {statuses}. Choose others with --statuses."
+    ended = "its site did not end" if counts.total == 1 else f"none of its {counts.total:,} sites ended"
+    return f"{said}: {ended} as {statuses}. Choose others with --statuses."
 
 
 def notes(session: Session, found: Iterable[tuple[int, str | None]]) -> str:

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from penstock.apps.website_analysis.extract.charset import decoded
 from penstock.apps.website_analysis.extract.page import LARGEST_BYTES, read
 from penstock.apps.website_analysis.extract.reading import Reader
 from penstock.apps.website_analysis.extract.site import understand
@@ -118,17 +119,54 @@ async def test_a_further_page_over_the_caps_is_a_note() -> None:
         await reader.close()
 
 
-async def test_a_child_that_somebody_killed_is_replaced() -> None:
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+async def test_an_idle_child_that_somebody_killed_is_replaced_and_nobody_notices(how: signal.Signals) -> None:
     reader = Reader()
     try:
         await reader.read(crawled(GOOD))
         (pid,) = reader.pids
-        os.kill(pid, signal.SIGTERM)
+        os.kill(pid, how)
+        await asyncio.to_thread(os.waitid, os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        assert (await reader.read(crawled(GOOD))).title == "Tea"
+        assert reader.pids != (pid,)
+    finally:
+        await reader.close()
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+async def test_a_child_that_somebody_killed_while_it_read_is_no_fault_of_the_page(how: signal.Signals) -> None:
+    reader = Reader()
+    try:
+        slow = asyncio.create_task(reader.read(crawled(page("<i>t</i>" * 400_000))))
+        async with asyncio.timeout(20):
+            while not reader._busy:
+                await asyncio.sleep(0.005)
+        (child,) = reader._busy
+        os.kill(child.pid, how)
         with pytest.raises(TransientError, match="ended from outside"):
-            await reader.read(crawled(GOOD))
+            await slow
         assert (await reader.read(crawled(GOOD))).title == "Tea"
     finally:
         await reader.close()
+
+
+@pytest.mark.parametrize(
+    "said", ["punycode", "idna", "undefined", "unicode_escape", "raw_unicode_escape", "utf-7", "hex"]
+)
+def test_a_codec_that_is_no_charset_of_the_web_counts_as_not_said(said: str) -> None:
+    body = "<p>Größe und Maße der Möbel für das Büro, \\u0041 +AEE- xn--bcher-kva</p>".encode("cp1252")
+    undeclared = decoded(body, "text/html")
+    assert decoded(body, f"text/html; charset={said}") == undeclared
+    assert "Größe" in undeclared.text
+    assert decoded(b"<meta charset=" + said.encode() + b">" + body, "text/html").text.endswith(undeclared.text)
+
+
+@pytest.mark.parametrize(
+    ("said", "text"), [("windows-1251", "Чай и кофе"), ("Shift_JIS", "お茶とコーヒー"), ("windows-874", "ชาและกาแฟ")]
+)
+def test_a_charset_that_browsers_know_is_believed(said: str, text: str) -> None:
+    python = {"windows-874": "cp874"}.get(said, said)
+    assert decoded(f"<p>{text}</p>".encode(python), f"text/html; charset={said}").text == f"<p>{text}</p>"
 
 
 async def test_a_closed_reader_ends_what_it_reads_as_worth_another_try() -> None:

@@ -153,6 +153,38 @@ async def test_a_site_that_says_429_for_ever_ends_with_a_sentence(database_url: 
     assert world.targets(place).count("/") == 6  # three waits, three attempts
 
 
+@pytest.mark.parametrize("code", [429, 503])
+async def test_a_site_that_asks_for_days_is_left_alone_for_an_hour_and_burns_an_attempt(
+    code: int, database_url: str, world: SiteWorld
+) -> None:
+    place = world.add({**small_site(), "/": answers.status(code, Retry_After="864000")})
+    async with reading(database_url, world) as one:
+        await one.read(place)
+        drained = await drain(one.app)
+        assert (drained.ended, drained.waiting) == ({}, 1)
+        assert 3500 < (await one.limit(place)).blocked_seconds <= 3600.5
+        async with one.app.connection() as connection:
+            assert await connection.fetchval("select attempt from penstock.queue") == 1
+
+
+async def test_long_waits_come_to_an_end_though_no_process_lives_to_count_them(
+    database_url: str, world: SiteWorld
+) -> None:
+    place = world.add({**small_site(), "/": answers.status(429, Retry_After="1200")})
+    attempts: list[Any] = []
+    for _ in range(3):
+        async with reading(database_url, world) as one:
+            if not attempts:
+                await one.read(place)
+            async with one.app.connection() as connection:
+                await connection.execute("delete from penstock.limits")
+                await connection.execute("update penstock.queue set run_at = now()")
+            drained = await drain(one.app)
+            attempts.append(drained.ended)
+    assert attempts == [{}, {}, {State.ERROR: 1}]
+    assert world.targets(place).count("/") == 3
+
+
 async def test_503_with_retry_after_is_tried_again_no_earlier_than_asked(database_url: str, world: SiteWorld) -> None:
     times: list[float] = []
 

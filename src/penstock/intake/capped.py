@@ -87,6 +87,11 @@ class CappedChild:
     def usable(self) -> bool:
         return self._channel.fileno() >= 0
 
+    @property
+    def alive(self) -> bool:
+        """Look before asking one that was idle: what happened to it meanwhile is no matter of the next file."""
+        return self.usable and self._process.poll() is None
+
     def ask(self, order: Header, blob: bytes = b"") -> Iterator[tuple[Header, bytes]]:
         """The frames of the answer as they come. Leave it early only together with :meth:`close`."""
         self.requests += 1
@@ -178,8 +183,14 @@ class CappedChild:
             return self._too_slow(self._caps.cpu_seconds)
         if -code in _FROM_OUTSIDE:
             return TransientError(f"The process that read the {self._subject} was ended from outside. Try again.")
-        if -code == signal.SIGKILL or any(sign in words for sign in _OUT_OF_MEMORY):
+        if any(sign in words for sign in _OUT_OF_MEMORY):
             return self._too_large()
+        if -code == signal.SIGKILL:
+            # Its own cap shows as an error inside. The kernel takes processes when the machine is short, whoever it is.
+            return TransientError(
+                f"The process that read the {self._subject} was ended from outside, by somebody or because the machine "
+                "was short of memory. Try again."
+            )
         cause = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return self._unreadable(cause)
 

@@ -83,7 +83,7 @@ class ImageReader:
         child = self._take()
         try:
             return _facts(child, data, self._most_pixels)
-        except FileRefused:
+        except (FileRefused, TransientError):
             if self._closed:
                 raise self._ended() from None
             raise
@@ -93,6 +93,9 @@ class ImageReader:
     def _take(self) -> CappedChild:
         with self._lock:
             child = self._idle.pop() if self._idle else None
+        if child is not None and not child.alive:
+            child.close()
+            child = None
         if child is None:
             child = CappedChild(_PARSER, self._caps, subject="image")
         with self._lock:

@@ -23,7 +23,26 @@ _AS_BROWSERS = {
     "euc_kr": "cp949",
     "big5": "big5hkscs",
 }
-_NAMES = {"unicode": "utf-16-le", "x-sjis": "cp932", "x-gbk": "gb18030", "windows-31j": "cp932", "utf8mb4": "utf-8"}
+# What browsers know, as Python calls it. It has many more, and some of them are no charsets of the web at all.
+_OF_THE_WEB = frozenset(
+    {"utf-8", "utf-8-sig", "ascii", "cp866", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "cp874",
+     "tis-620", "gb2312", "gbk", "gb18030", "big5", "big5hkscs", "euc_jp", "iso2022_jp", "shift_jis", "cp932",
+     "euc_kr", "cp949"}
+    | {f"cp125{number}" for number in range(9)}
+    | {f"iso8859-{number}" for number in range(1, 17) if number != 12}
+)  # fmt: skip
+_NAMES = {
+    "unicode": "utf-16-le",
+    "x-sjis": "cp932",
+    "x-gbk": "gb18030",
+    "windows-31j": "cp932",
+    "utf8mb4": "utf-8",
+    "windows-874": "cp874",
+    "windows-949": "cp949",
+    "iso-8859-8-i": "iso8859-8",
+    "x-mac-cyrillic": "mac-cyrillic",
+    "x-euc-jp": "euc_jp",
+}
 _LIKELY = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "koi8_r", "cp932", "euc_jp", "euc_kr", "gb18030", "big5"]
 # A page may hold a few broken characters; more say that the charset is another.
 _MOST_BROKEN_SHARE = 0.01
@@ -53,17 +72,17 @@ def decoded(body: bytes, content_type: str) -> Decoded:
 
 
 def _said(body: bytes, content_type: str) -> list[str]:
-    """By the server, then by the page; as Python calls them, unknown ones left out."""
+    """By the server, then by the page; as Python calls them; what no browser knows counts as not said."""
     names = [found[1] for found in (_HEADER.search(content_type),) if found]
     names += [found.decode("ascii") for found in _META.findall(body[:_HEAD_BYTES])[:1]]
     known = []
     for name in names:
         try:
             python = codecs.lookup(_NAMES.get(name.lower(), name)).name
-            b"".decode(python)
-        except (LookupError, UnicodeError):
+        except (LookupError, UnicodeError, ValueError):
             continue
-        if not python.startswith("utf-16"):  # it would have been seen: the page could not say so in ASCII
+        # UTF-16 is none of them here: it would have been seen, since the page could not say so in ASCII.
+        if python in _OF_THE_WEB:
             known.append(_AS_BROWSERS.get(python, python))
     return known
 

@@ -37,7 +37,8 @@ class Reader:
         self._closed = False
 
     async def read(self, crawl: Crawl) -> Facts:
-        """Raises :class:`SiteProblem` where the start page cannot be read."""
+        """Raises :class:`SiteProblem` where the start page cannot be read, :class:`TransientError` where somebody ended
+        the child that read a page."""
         if self._closed:
             raise self._ended()
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._site, crawl)
@@ -73,6 +74,10 @@ class Reader:
                 if page is crawl.start:
                     raise _unreadable(page, refused) from None
                 notes.append(f"{page.final_url} was left out: {refused.problem}")
+            except TransientError:
+                if self._closed:
+                    raise self._ended() from None
+                raise
         return composed(crawl, readings, notes)
 
     def _page(self, page: Fetched) -> Reading:
@@ -94,6 +99,9 @@ class Reader:
     def _take(self) -> CappedChild:
         with self._lock:
             child = self._idle.pop() if self._idle else None
+        if child is not None and not child.alive:
+            child.close()
+            child = None
         if child is None:
             child = CappedChild(_PARSER, self._caps, subject="page")
         with self._lock:

@@ -47,8 +47,8 @@ async def test_an_analysis_of_one_site_has_everything_at_the_top_level(service: 
     site = (await ann.get(f"/api/analyses/{job}/sites/{after['sites'][0]['siteId']}")).json()
     assert [(one["stage"], one["version"], one["run"]) for one in site["stages"]] == [
         ("website-analysis", "1", 1),
-        ("prompt-forming", "1", 1),
-        ("model-analysis", "1", 1),
+        ("prompt-forming", "1, after website-analysis", 1),
+        ("model-analysis", "1, after prompt-forming", 1),
     ]
 
 

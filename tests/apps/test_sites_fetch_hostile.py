@@ -1,6 +1,7 @@
 """Sites that mean harm, or are merely odd: one of them costs itself, never the runner and never the other sites."""
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator, Callable
 from time import monotonic, process_time
 from typing import Any
@@ -88,9 +89,10 @@ async def test_a_site_made_to_be_slow_to_choose_from_does_not_block_the_loop(wor
     assert paths(found) == ["/", "/link/0"]
 
 
-@pytest.mark.parametrize("body", [b"<loc> " * 900_000, b"<loc>" + b"a" * 5_000_000, b"<urlset>" + b"\n" * 5_000_000])
-async def test_a_sitemap_made_to_be_slow_does_not_block_the_loop(body: bytes, world: SiteWorld, walk: Crawling) -> None:
-    place = world.add({**small_site(), "/sitemap.xml": answers.Answer(body=body[: 5 * 1024 * 1024])})
+@pytest.mark.parametrize("piece", ["<", "<loc>", f"<loc>{'a' * 1999}<", "<loc>" + " " * 3000])
+async def test_a_sitemap_made_to_be_slow_does_not_block_the_loop(piece: str, world: SiteWorld, walk: Crawling) -> None:
+    body = gzip.compress((piece * (10_000_000 // len(piece))).encode())
+    place = world.add({**small_site(), "/sitemap.xml": answers.Answer(body=body)})
     found, blocked_seconds = await longest_block(walk(place))
     assert blocked_seconds < MOST_BLOCKED_SECONDS
     assert len(paths(found)) == 6
@@ -103,9 +105,9 @@ def robots(text: str) -> Robots:
 
 
 def test_a_thousand_agents_with_a_thousand_rules_are_not_a_million_rules() -> None:
-    agents = "".join(f"User-agent: somebody-{number}\n" for number in range(5_000))
+    agents = "".join(f"User-agent: somebody-{number}\n" for number in range(2_000))
     since = monotonic()
-    found = robots(f"{agents}User-agent: *\n" + "".join(f"Disallow: /{number}/\n" for number in range(5_000)))
+    found = robots(f"{agents}User-agent: *\n" + "".join(f"Disallow: /{number}/\n" for number in range(2_000)))
     assert monotonic() - since < 2
     assert not found.allows("https://shop.example/7/")
     assert found.allows("https://shop.example/about")

@@ -89,8 +89,9 @@ def start(database_url: str, tmp_path: Path, ledger: Ledger) -> Iterator[Start]:
 
 @pytest.mark.timeout(600)
 async def test_every_site_is_analysed_once_although_its_workers_are_killed_every_few_seconds(
-    app: Penstock, sites: Sites, start: Start, connection: asyncpg.Connection, ledger: Ledger
+    app: Penstock, sites: Sites, start: Start, connection: asyncpg.Connection, ledger: Ledger, database_url: str
 ) -> None:
+    app.use(load(database_url=database_url, max_attempts_error=20), app.events)
     hosts = [sites.host(number) for number in range(_SITES)]
     job = await app.store_many(
         app.pipelines["sites"],

@@ -80,6 +80,47 @@ async def test_a_stage_that_somebody_asks_for_is_computed(app, working):
     assert runs == ["read", "form", "ask", "form", "ask", "ask"]
 
 
+async def test_of_several_results_for_the_same_input_the_newest_is_used_again(app, working):
+    pipe, runs, _ = pipeline_of_three(app)
+    async with working():
+        task = await pipe.enqueue(url="u")
+        await task.result(10)
+        await task.reprocess(from_stage="form")
+        await task.result(10)
+        await task.reprocess(from_stage="read")
+        await task.result(10)
+        async with app.connection() as connection:
+            reused = await connection.fetchval(
+                "select reused_from from penstock.checkpoints where run = 3 and reused_from > 0"
+            )
+    assert runs == ["read", "form", "ask", "form", "ask", "read"]
+    assert reused == 2
+
+
+async def test_a_later_stage_finds_the_newest_result_of_an_earlier_one(app, working):
+    seen: list[Any] = []
+    pipe = app.pipeline("pipe")
+
+    @pipe.stage("one")
+    async def one(ctx: Context, n: int) -> int:
+        return n + ctx.run
+
+    @pipe.stage("two")
+    async def two(n: int) -> int:
+        return n
+
+    @pipe.stage("three")
+    async def three(ctx: Context, n: int) -> None:
+        seen.append(await ctx.result_of("one"))
+
+    async with working():
+        task = await pipe.enqueue(n=10)
+        await task.result(10)
+        await task.reprocess(from_stage="one")
+        await task.result(10)
+    assert seen == [11, 12]
+
+
 async def test_a_large_result_is_fetched_when_its_task_begins_and_used_again_like_a_small_one(app, working):
     pipe, runs, site = pipeline_of_three(app)
     site["text"] = "".join(f"{number:x}" for number in range(60_000))

@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO, cast
 
 import orjson
 import structlog
@@ -21,7 +21,7 @@ _NOT_LOGGED = frozenset({"job_of"})
 
 def make_logger(settings: Settings) -> Any:
     """A logger of its own, so that the application's logging set-up is left alone."""
-    return structlog.wrap_logger(structlog.PrintLogger(_Stderr()), **style(settings))  # type: ignore[arg-type]
+    return structlog.wrap_logger(structlog.PrintLogger(cast(TextIO, _Stderr())), **style(settings))
 
 
 class _Stderr:

@@ -27,7 +27,7 @@ from tests.apps.site_world import Place, SiteWorld
 
 Crawling = Callable[..., Any]
 WORDS = "Bread and cakes, baked every morning in our shop."
-MOST_BLOCKED_SECONDS = 0.2
+MOST_BLOCKED_SECONDS = 1.0
 
 
 @pytest.fixture

@@ -251,8 +251,8 @@ def test_prompts_that_a_person_left_keep_their_fact_and_new_ones_are_their_own()
 @pytest.mark.parametrize(
     ("texts", "problem"),
     [
-        ([], "no prompt is left"),
-        (["Who bakes?", " \n\u200b"], "prompt 2 is empty"),
+        ([], "No prompt is left"),
+        (["Who bakes?", " \n\u200b"], "Prompt 2 is empty"),
         (["x" * (LONGEST + 1)], f"at most {LONGEST}"),
         ([f"Question {number}?" for number in range(MOST + 1)], f"more than {MOST}"),
     ],

@@ -95,7 +95,11 @@ insert into penstock.jobs (pipeline, owner, metadata) select 'look_up', 'fuzzer'
 from generate_series(1, 3);
 select penstock.enqueue('look_up', '{"row": 1, "cells": ["lamp"]}', owner => 'fuzzer', job_id => 1 + n % 3)
 from generate_series(1, 30) n;
-with gone as (delete from penstock.queue where task_id % 2 = 1 returning task_id, lane, stage)
+with gone as (
+    delete from penstock.queue where task_id % 2 = 1 returning task_id, lane, stage
+), counted as (
+    insert into penstock.counts (lane, stage, state, n) select lane, stage, 3, count(*) from gone group by lane, stage
+)
 insert into penstock.outcomes (task_id, job_id, lane, stage, status, attempts, run, error)
 select task_id, 1 + task_id % 3, lane, stage, 3, 1, 1, '{"type": "ShopError", "message": "it is closed"}' from gone;
 insert into penstock.schedules (name, cron, pipeline, input, next_fire_at)

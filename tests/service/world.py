@@ -32,7 +32,8 @@ class World:
         """A fresh one, which nobody has replayed yet. Stored as it would be, without running all that waits."""
         item = await self.service.app.enqueue("look_up", {"row": 1, "cells": [CELLS["ERROR"]]}, owner=owner)
         await self.service.fetch(
-            """with gone as (delete from penstock.queue where task_id = $1 returning task_id, lane, stage)
+            """with gone as (delete from penstock.queue where task_id = $1 returning task_id, lane, stage),
+               counted as (insert into penstock.counts (lane, stage, state, n) select lane, stage, 3, 1 from gone)
                insert into penstock.outcomes (task_id, lane, stage, status, attempts, run, error)
                select task_id, lane, stage, 3, 1, 1, jsonb_build_object(
                    'type', 'PermanentError', 'class', 'permanent', 'where', 'shop.py:12 look_up', 'message', $2::text)

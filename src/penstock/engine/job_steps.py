@@ -71,7 +71,7 @@ def _current(state: JobState, steps: Sequence[Step]) -> str:
 
 def _progress(steps: Sequence[Step], total: int) -> float:
     """A task at the second of four stages has a quarter behind it; one that ended has all, wherever that was."""
-    if not total:
+    if total <= 0:
         return 0.0
     left = sum((step.waiting + step.running) * (len(steps) - index) for index, step in enumerate(steps))
-    return 1 - left / (total * len(steps))
+    return max(0.0, 1 - left / (total * len(steps)))

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import socket
-import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from penstock.config import Settings
-from penstock.engine.observe.logs import style
+from penstock.engine.observe.logs import current_stderr, style
 from penstock.service.listening import BACKLOG
 from penstock.service.live import Live
 
@@ -127,5 +126,5 @@ async def run(
 
 def configure_logs(settings: Settings) -> None:
     """Lines of the service look like those of the engine and go to stderr: stdout belongs to the command's data."""
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr), **style(settings))
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(current_stderr()), **style(settings))
     logging.getLogger("uvicorn").setLevel(logging.WARNING)

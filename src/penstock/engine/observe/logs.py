@@ -21,7 +21,11 @@ _NOT_LOGGED = frozenset({"job_of"})
 
 def make_logger(settings: Settings) -> Any:
     """A logger of its own, so that the application's logging set-up is left alone."""
-    return structlog.wrap_logger(structlog.PrintLogger(cast(TextIO, _Stderr())), **style(settings))
+    return structlog.wrap_logger(structlog.PrintLogger(current_stderr()), **style(settings))
+
+
+def current_stderr() -> TextIO:
+    return cast(TextIO, _Stderr())
 
 
 class _Stderr:

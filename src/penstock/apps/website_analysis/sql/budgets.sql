@@ -37,7 +37,7 @@ from website_analysis.budgets b
 cross join lateral (
     select coalesce(sum(r.cost), 0)::float8 as cost from website_analysis.reservations r
     where r.job_id = b.job_id and r.at > now() - $2::float8 * interval '1 second'
-      and exists (select from penstock.queue q
-                  where q.task_id = r.task_id and q.lease = r.lease and q.worker is not null)
+      and not exists (select from penstock.queue q
+                      where q.task_id = r.task_id and (q.lease is distinct from r.lease or q.worker is null))
 ) as held
 where b.job_id = $1

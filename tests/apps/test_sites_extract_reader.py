@@ -139,9 +139,9 @@ async def test_a_child_that_somebody_killed_while_it_read_is_no_fault_of_the_pag
     try:
         slow = asyncio.create_task(reader.read(crawled(page("<i>t</i>" * 400_000))))
         async with asyncio.timeout(20):
-            while not reader._busy:
+            while not reader._children._busy:
                 await asyncio.sleep(0.005)
-        (child,) = reader._busy
+        (child,) = reader._children._busy
         os.kill(child.pid, how)
         with pytest.raises(TransientError, match="ended from outside"):
             await slow
@@ -173,7 +173,7 @@ async def test_a_closed_reader_ends_what_it_reads_as_worth_another_try() -> None
     reader = Reader()
     slow = asyncio.create_task(reader.read(crawled(*[page("<i>t</i>" * 400_000)] * 50)))
     async with asyncio.timeout(20):
-        while not reader._busy:
+        while not reader._children._busy:
             await asyncio.sleep(0.01)
         await reader.close()
         with pytest.raises(TransientError, match="was closed"):

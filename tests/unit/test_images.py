@@ -296,7 +296,7 @@ async def test_closing_ends_looks_under_way_and_every_child():
     await reader.look(encoded(scene()))
     assert children() > before
     slow = asyncio.ensure_future(reader.look(encoded(Image.effect_noise((4000, 4000), 90), "JPEG")))
-    while not reader._busy:
+    while not reader._children._busy:
         await asyncio.sleep(0)
     await asyncio.to_thread(reader.close)
     with pytest.raises(TransientError, match="closed"):

@@ -7,10 +7,10 @@ for many images because starting one takes longer than looking at a photo.
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Lock
 
 from penstock.errors import TransientError
 from penstock.intake.capped import CappedChild, Caps
+from penstock.intake.capped_pool import CappedPool
 from penstock.intake.refused import FileRefused
 
 # Ten seconds of work; on a busy machine they may take longer on the clock.
@@ -19,8 +19,6 @@ CAPS = Caps(memory_mb=1024, cpu_seconds=10, answer_seconds=30.0)
 MOST_PIXELS = 50_000_000
 MOST_BYTES = 50 * 1024 * 1024
 _PARSER = "penstock.intake.image_facts"
-# A fresh child now and then: what a decoder leaks does not add up.
-_IMAGES_PER_CHILD = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,68 +48,34 @@ class ImageReader:
     """Looks at ``children`` images at a time; more wait. Raises :class:`FileRefused` for what it cannot read."""
 
     def __init__(self, *, children: int = 2, caps: Caps = CAPS, most_pixels: int = MOST_PIXELS) -> None:
-        self._caps = caps
+        self._children = CappedPool(_PARSER, caps, subject="image")
         self._most_pixels = most_pixels
         self._threads = ThreadPoolExecutor(children, thread_name_prefix="penstock-images")
-        self._lock = Lock()
-        self._idle: list[CappedChild] = []
-        self._busy: set[CappedChild] = set()
-        self._closed = False
 
     async def look(self, data: bytes) -> ImageFacts:
         if len(data) > MOST_BYTES:
             problem = f"the image is {len(data):,} bytes long; at most {MOST_BYTES:,} are read."
             raise FileRefused(problem, "Make it smaller.")
-        if self._closed:
+        if self._children.closed:
             raise self._ended()
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._look, data)
 
     def close(self) -> None:
         """Ends the children. Looks that are under way end with a :class:`TransientError`."""
-        with self._lock:
-            self._closed = True
-            for child in self._busy:
-                child.kill()
+        self._children.end()
         self._threads.shutdown(wait=True, cancel_futures=True)
-        for child in self._idle:
-            child.close()
-        self._idle.clear()
+        self._children.close()
 
     # ---------------------------------------------------------------- in a thread
 
     def _look(self, data: bytes) -> ImageFacts:
-        child = self._take()
         try:
-            return _facts(child, data, self._most_pixels)
+            with self._children.lent() as child:
+                return _facts(child, data, self._most_pixels)
         except (FileRefused, TransientError):
-            if self._closed:
+            if self._children.closed:
                 raise self._ended() from None
             raise
-        finally:
-            self._give_back(child)
-
-    def _take(self) -> CappedChild:
-        with self._lock:
-            child = self._idle.pop() if self._idle else None
-        if child is not None and not child.alive:
-            child.close()
-            child = None
-        if child is None:
-            child = CappedChild(_PARSER, self._caps, subject="image")
-        with self._lock:
-            self._busy.add(child)
-            if self._closed:
-                child.kill()
-        return child
-
-    def _give_back(self, child: CappedChild) -> None:
-        with self._lock:
-            self._busy.discard(child)
-            keep = child.usable and child.requests < _IMAGES_PER_CHILD and not self._closed
-            if keep:
-                self._idle.append(child)
-        if not keep:
-            child.close()
 
     def _ended(self) -> TransientError:
         return TransientError("The reader of images was closed. Try again.")

@@ -6,7 +6,6 @@ too long, is a note in the facts; if it is the start page, the site ends with a 
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
 
 from penstock.apps.website_analysis.extract.page import LARGEST_BYTES, Reading
 from penstock.apps.website_analysis.extract.site import composed, pages_of
@@ -15,50 +14,39 @@ from penstock.apps.website_analysis.fetch.crawl import Crawl
 from penstock.apps.website_analysis.fetch.fetched import Fetched
 from penstock.apps.website_analysis.problem import SiteProblem
 from penstock.errors import TransientError
-from penstock.intake.capped import CappedChild, Caps
+from penstock.intake.capped import Caps
+from penstock.intake.capped_pool import CappedPool
 from penstock.intake.refused import FileRefused
 
 # A page of four megabytes takes about two seconds; on a busy machine more on the clock.
 CAPS = Caps(memory_mb=768, cpu_seconds=15, answer_seconds=60.0)
 _PARSER = "penstock.apps.website_analysis.extract.reading_child"
-# A fresh child now and then: what a parser leaks does not add up.
-_PAGES_PER_CHILD = 500
 
 
 class Reader:
     """Reads ``children`` sites at a time; more wait. Children are kept between sites."""
 
     def __init__(self, *, children: int = 1, caps: Caps = CAPS) -> None:
-        self._caps = caps
+        self._children = CappedPool(_PARSER, caps, subject="page")
         self._threads = ThreadPoolExecutor(children, thread_name_prefix="penstock-sites")
-        self._lock = Lock()
-        self._idle: list[CappedChild] = []
-        self._busy: set[CappedChild] = set()
-        self._closed = False
 
     async def read(self, crawl: Crawl) -> Facts:
         """Raises :class:`SiteProblem` where the start page cannot be read, :class:`TransientError` where somebody ended
         the child that read a page."""
-        if self._closed:
+        if self._children.closed:
             raise self._ended()
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._site, crawl)
 
     async def close(self) -> None:
         """Ends the children. Sites that are being read end with a :class:`TransientError`."""
-        with self._lock:
-            self._closed = True
-            for child in self._busy:
-                child.kill()
+        self._children.end()
         await asyncio.to_thread(self._threads.shutdown, wait=True, cancel_futures=True)
-        for child in self._idle:
-            child.close()
-        self._idle.clear()
+        self._children.close()
 
     @property
     def pids(self) -> tuple[int, ...]:
         """Of the children that wait for work."""
-        with self._lock:
-            return tuple(child.pid for child in self._idle)
+        return self._children.pids
 
     # ---------------------------------------------------------------- in a thread
 
@@ -69,20 +57,19 @@ class Reader:
             try:
                 readings.append(self._page(page))
             except FileRefused as refused:
-                if self._closed:
+                if self._children.closed:
                     raise self._ended() from None
                 if page is crawl.start:
                     raise _unreadable(page, refused) from None
                 notes.append(f"{page.final_url} was left out: {refused.problem}")
             except TransientError:
-                if self._closed:
+                if self._children.closed:
                     raise self._ended() from None
                 raise
         return composed(crawl, readings, notes)
 
     def _page(self, page: Fetched) -> Reading:
-        child = self._take()
-        try:
+        with self._children.lent() as child:
             order = {
                 "kind": page.kind,
                 "url": page.url,
@@ -91,33 +78,7 @@ class Reader:
                 "headers": page.headers,
             }
             answers = list(child.ask({"page": order}, page.body[: LARGEST_BYTES + 1]))
-            reading = Reading.from_json(answers[0][0]["reading"])
-        finally:
-            self._give_back(child)
-        return reading
-
-    def _take(self) -> CappedChild:
-        with self._lock:
-            child = self._idle.pop() if self._idle else None
-        if child is not None and not child.alive:
-            child.close()
-            child = None
-        if child is None:
-            child = CappedChild(_PARSER, self._caps, subject="page")
-        with self._lock:
-            self._busy.add(child)
-            if self._closed:
-                child.kill()
-        return child
-
-    def _give_back(self, child: CappedChild) -> None:
-        with self._lock:
-            self._busy.discard(child)
-            keep = child.usable and child.requests < _PAGES_PER_CHILD and not self._closed
-            if keep:
-                self._idle.append(child)
-        if not keep:
-            child.close()
+            return Reading.from_json(answers[0][0]["reading"])
 
     def _ended(self) -> TransientError:
         return TransientError("The reader of websites was closed. Try again.")

@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-from penstock.apps.website_analysis.stages import ASKING
+from penstock.apps.website_analysis.names import ASKING
 from penstock.testing import drain
 from tests.apps import site_answers
 from tests.apps.site_world import SiteWorld

@@ -10,7 +10,7 @@ import pytest
 from penstock import EnqueueOptions, Job, Penstock, State
 from penstock.apps import website_analysis
 from penstock.apps.website_analysis import deciding, orders, upkeep, views
-from penstock.apps.website_analysis.stages import ASKING, READING
+from penstock.apps.website_analysis.names import ASKING, READING
 from penstock.config import load
 from penstock.engine.acting import By
 from penstock.errors import IllegalMove

@@ -4,7 +4,8 @@ from typing import Any
 
 from penstock import Context, Penstock
 from penstock.apps import website_analysis
-from penstock.apps.website_analysis.stages import ASKING, FORMING, READING, SiteAnalysis
+from penstock.apps.website_analysis.names import ASKING, FORMING, READING
+from penstock.apps.website_analysis.stages import SiteAnalysis
 from penstock.testing.ledger import Pen
 
 app = Penstock("sites")

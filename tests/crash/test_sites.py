@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 
 from penstock import EnqueueOptions, Penstock
-from penstock.apps.website_analysis.stages import ASKING, FORMING, READING
+from penstock.apps.website_analysis.names import ASKING, FORMING, READING
 from penstock.config import load
 from penstock.engine.handles import Waiter
 from penstock.storage import ledger as ledger_table

@@ -12,6 +12,7 @@ Three stages, each with its own queue and pool of processors; ``docs/website-ana
 from typing import TYPE_CHECKING, Any
 
 from penstock import Context, Penstock, RetryPolicy
+from penstock.apps.website_analysis.names import ASKING, FORMING, PIPELINE, READING
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PIPELINE", "install", "routers"]
 
-PIPELINE = "sites"
 _PATIENT = RetryPolicy(base_seconds=2.0, cap_seconds=120.0)
 # An endpoint that is down for a minute is not down for good.
 _VERY_PATIENT = RetryPolicy(base_seconds=15.0, factor=4.0, cap_seconds=300.0)
@@ -37,15 +37,15 @@ def install(app: Penstock, analysis: "SiteAnalysis | None" = None) -> "SiteAnaly
     settings = app.settings
     pipeline = app.pipeline(PIPELINE, result_columns=stages.RESULT_COLUMNS)
 
-    @pipeline.stage(stages.READING, version=EXTRACTION, timeout=settings.sites_timeout_seconds, retry=_PATIENT)
+    @pipeline.stage(READING, version=EXTRACTION, timeout=settings.sites_timeout_seconds, retry=_PATIENT)
     async def read(ctx: Context, url: str) -> None:
         await site.read(ctx, url)
 
-    @pipeline.stage(stages.FORMING, version=TEMPLATES)
+    @pipeline.stage(FORMING, version=TEMPLATES)
     async def form(ctx: Context, found: dict[str, Any]) -> Any:
         return await site.form(ctx, found)
 
-    @pipeline.stage(stages.ASKING, timeout=settings.sites_model_timeout_seconds, retry=_VERY_PATIENT)
+    @pipeline.stage(ASKING, timeout=settings.sites_model_timeout_seconds, retry=_VERY_PATIENT)
     async def ask(ctx: Context, formed: dict[str, Any]) -> Any:
         return await site.ask(ctx, formed)
 

@@ -7,8 +7,8 @@ import orjson
 from fastapi import APIRouter, Header, Request
 from starlette.datastructures import UploadFile
 
+from penstock.apps.website_analysis.names import PIPELINE
 from penstock.apps.website_analysis.submitting import Wish, submit
-from penstock.apps.website_analysis.views import PIPELINE
 from penstock.apps.website_analysis.wire import AddedBody, Chosen, NewAnalysis, Refused
 from penstock.intake.room import require_room
 from penstock.intake.submit import Submission

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.apps.website_analysis import orders, sites, views
+from penstock.apps.website_analysis.names import ASKING, FORMING, STAGES
 from penstock.apps.website_analysis.prompt import Prompt
 from penstock.apps.website_analysis.prompts.editing import edited
 from penstock.engine.acting import By
@@ -47,21 +48,21 @@ async def edit_prompts(
 
 def _may_edit(found: views.SiteDetails) -> None:
     site = found.site
-    waits = site.state is State.PENDING and site.current_step == views.ASKING
-    if waits or (site.state in FINISHED and views.FORMING in {one.stage for one in found.stages}):
+    waits = site.state is State.PENDING and site.current_step == ASKING
+    if waits or (site.state in FINISHED and FORMING in {one.stage for one in found.stages}):
         return
     raise IllegalMove(
         move="edit the prompts of",
         subject=f"site {site.site_id}",
         state=f"{site.state.name} in {site.current_step}",
-        allowed_from=(f"PENDING in {views.ASKING}", "the end"),
+        allowed_from=(f"PENDING in {ASKING}", "the end"),
         next_step="Wait until its prompts are formed, or until its models have answered.",
     )
 
 
 async def _formed(connection: Any, site_id: int) -> list[Prompt]:
     stages = await sites.stages(connection, site_id)
-    return [Prompt.from_json(one) for one in stages[views.FORMING].result["prompts"]]
+    return [Prompt.from_json(one) for one in stages[FORMING].result["prompts"]]
 
 
 async def approve(app: Penstock, job_id: int, site_ids: Sequence[int] | None, *, by: By, owner: str | None) -> int:
@@ -74,7 +75,7 @@ async def approve(app: Penstock, job_id: int, site_ids: Sequence[int] | None, *,
     approved = last = 0
     while True:
         async with app.connection() as connection:
-            batch = await sites.waiting_for_approval(connection, job_id, views.ASKING, after=last, limit=_BATCH)
+            batch = await sites.waiting_for_approval(connection, job_id, ASKING, after=last, limit=_BATCH)
         if not batch:
             return approved
         approved += await _approve(app, job_id, batch, by=by, owner=owner)
@@ -83,7 +84,7 @@ async def approve(app: Penstock, job_id: int, site_ids: Sequence[int] | None, *,
 
 async def _require_waiting(connection: Any, site_ids: Sequence[int]) -> None:
     """Prompts that are not there yet cannot be approved: nobody has seen them."""
-    waiting = await sites.waiting_at(connection, site_ids, views.ASKING)
+    waiting = await sites.waiting_at(connection, site_ids, ASKING)
     for site_id in site_ids:
         if site_id not in waiting:
             site = await views.site(connection, site_id)
@@ -91,7 +92,7 @@ async def _require_waiting(connection: Any, site_ids: Sequence[int]) -> None:
                 move="approve the prompts of",
                 subject=f"site {site_id}",
                 state=f"{site.state.name} in {site.current_step}",
-                allowed_from=(f"PENDING in {views.ASKING}",),
+                allowed_from=(f"PENDING in {ASKING}",),
                 next_step="Wait until its prompts are formed and wait for approval.",
             )
 
@@ -125,8 +126,8 @@ async def rerun(
     answered yet. Returns how many start.
     """
     options = dict(options or {})
-    if from_stage not in views.STAGES:
-        raise NotKnown(kind="stage", name=from_stage, known=views.STAGES)
+    if from_stage not in STAGES:
+        raise NotKnown(kind="stage", name=from_stage, known=STAGES)
     if site_ids is not None:
         started = await _rerun_chosen(app, job_id, site_ids, from_stage, statuses, options, by)
     else:

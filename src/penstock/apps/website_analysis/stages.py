@@ -23,6 +23,7 @@ from penstock.apps.website_analysis.fetch.live import LiveFetcher
 from penstock.apps.website_analysis.models.asking import ask_all, budget_note
 from penstock.apps.website_analysis.models.budget import Budget
 from penstock.apps.website_analysis.models.registry import Models
+from penstock.apps.website_analysis.names import READING
 from penstock.apps.website_analysis.options import Options, chosen
 from penstock.apps.website_analysis.problem import SiteProblem
 from penstock.apps.website_analysis.prompt import Prompt
@@ -32,7 +33,6 @@ from penstock.apps.website_analysis.scores import Scores, Share
 from penstock.apps.website_analysis.scoring.score import score
 from penstock.language.embedding import Embedder
 
-READING, FORMING, ASKING = "website-analysis", "prompt-forming", "model-analysis"
 RESULT_COLUMNS = ("Name", "Pages", "Prompts", "Coverage", "Visibility", "Unsupported claims", "Cost")
 _REVIEW = timedelta(days=1)
 

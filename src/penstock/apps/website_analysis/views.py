@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.apps.website_analysis import answers, orders, sites
 from penstock.apps.website_analysis.answer import Answer
+from penstock.apps.website_analysis.names import ASKING, FORMING, PIPELINE, READING
 from penstock.apps.website_analysis.prompt import Prompt
 from penstock.apps.website_analysis.sites import StageResult, StoredAnalysis, Summary
 from penstock.engine import items, job_counts
@@ -19,8 +20,6 @@ from penstock.storage import reads
 from penstock.storage.items import EARLIEST, Place, Wanted
 
 Connection = Any
-PIPELINE = "sites"
-READING, FORMING, ASKING = STAGES = ("website-analysis", "prompt-forming", "model-analysis")
 # Jobs looked at for one page of analyses.
 _WINDOW = 2000
 _MOST_ID = 2**63 - 1

@@ -7,6 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from penstock.errors import InvalidSetting
 from penstock.language import embedding
@@ -18,6 +21,14 @@ TEXTS = ["A bakery sells bread.", "Brot und Brötchen", "漢字かな", "🙂", 
 @pytest.fixture(scope="module")
 def embedder() -> Embedder:
     return Embedder.load()
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    """As it comes, whole texts at once."""
+    made = Tokenizer.from_file(str(embedding._folder() / embedding._TOKENIZER))
+    made.encode_special_tokens = True
+    return made
 
 
 def test_rows_have_length_one_and_empty_texts_are_zero(embedder):
@@ -57,6 +68,26 @@ def test_broken_and_endless_texts_are_embedded(embedder):
     rows = embedder.embed(["half a pair \ud800 here", "word " * 500_000, "\x00"])
     assert np.isfinite(rows).all()
     assert np.array_equal(rows[1], embedder.embed([("word " * 500_000)[:MOST_CHARACTERS]])[0])
+
+
+@given(st.text(max_size=300) | st.lists(st.sampled_from(["a", " ", "▁", "\n", "<s>", "é", "漢", "oil"])).map("".join))
+def test_the_pieces_of_the_words_are_those_of_the_whole_text(embedder, tokenizer, text):
+    whole = text.strip().encode("utf-8", "replace").decode()
+    expected = tokenizer.encode(whole, add_special_tokens=False).ids if whole else []
+    assert embedder._pieces(text) == expected
+    assert embedder._pieces(text) == expected  # from memory
+
+
+def test_no_piece_goes_on_behind_the_end_of_a_word(tokenizer):
+    assert not [piece for piece in tokenizer.get_vocab() if "▁" in piece.lstrip("▁")]
+
+
+def test_words_are_forgotten_before_they_take_too_much_memory(embedder, monkeypatch):
+    monkeypatch.setattr(embedding, "_WORDS_KEPT", 10)
+    texts = [f"word{number} again" for number in range(50)]
+    expected = Embedder.load().embed(texts)
+    assert np.array_equal(embedder.embed(texts), expected) and len(embedder._known) <= 10
+    assert not any(len(word) > 32 for word in embedder._known)
 
 
 def test_a_thousand_short_texts_take_well_under_a_second(embedder):

@@ -79,7 +79,7 @@ async def connect(settings: Settings, url: str, *, purpose: str) -> asyncpg.Conn
         # must not outlive its lease.
         frozen_ms = str(int(settings.lease_seconds * 1000))
         options["server_settings"]["idle_in_transaction_session_timeout"] = frozen_ms
-    with translated(url):
+    with opening(url):
         connection: asyncpg.Connection = await asyncpg.connect(url, **options)
         await _suitable(connection)
         return connection
@@ -88,7 +88,7 @@ async def connect(settings: Settings, url: str, *, purpose: str) -> asyncpg.Conn
 async def pool(settings: Settings, url: str, *, purpose: str, size: int, lent: bool = False) -> asyncpg.Pool:
     """``lent``: users' code gets the connections, so their session is reset after each use. Ours leaves nothing behind,
     and the reset is a round trip."""
-    with translated(url):
+    with opening(url):
         reset = None if lent else _leave
         made = await asyncpg.create_pool(url, min_size=0, max_size=size, reset=reset, **_options(settings, purpose))
         async with made.acquire() as connection:
@@ -169,6 +169,14 @@ def translated(url: str | None = None) -> Iterator[None]:
         raise _away(where, error) from None
     except (TimeoutError, OSError) as error:
         raise _away(where, error) from None
+
+
+@contextmanager
+def opening(url: str) -> Iterator[None]:
+    """Around the first use of an address. Later a ValueError is a fault of whoever raised it, and stays one."""
+    try:
+        with translated(url):
+            yield
     except ValueError as error:  # asyncpg's answer to a malformed URL
         raise DatabaseUnavailable(
             what=f"the address is not a PostgreSQL URL ({error})",

@@ -1,0 +1,150 @@
+"""`/api/articles`: write, read and list articles. A save answers as soon as it is stored."""
+
+from datetime import datetime
+from typing import Any, cast
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request, Response
+
+from penstock.apps.article_search import articles, generations, writing
+from penstock.apps.article_search.api_ground import article_seen, article_to_change, parts, read_body, sees_tasks
+from penstock.apps.article_search.article import Summary
+from penstock.apps.article_search.shapes import article_body, article_detail, current_of, saved_body, summary_of
+from penstock.apps.article_search.standing import Standing, standings
+from penstock.apps.article_search.wire import (
+    ArticleDetail,
+    ArticlePage,
+    Author,
+    ChangeBody,
+    DeletedBody,
+    NewArticleBody,
+    SavedBody,
+    Slug,
+)
+from penstock.service.actor import Operator, Viewer
+from penstock.service.ground import Ground, ground_of
+from penstock.service.ownership import whose
+from penstock.service.parameters import After, PageSize, UserId
+from penstock.service.problems import Problem, documented
+
+router = APIRouter(prefix="/api/articles", tags=["articles"], responses=documented(409))
+
+
+def _json(model: type[Any]) -> dict[str, Any]:
+    """The routes read their body themselves; this says what is in it."""
+    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema.pop("$defs", None)
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+@router.post(
+    "",
+    operation_id="createArticle",
+    status_code=201,
+    openapi_extra=_json(NewArticleBody),
+    responses=documented(409, 413, 415),
+)
+async def create(request: Request, response: Response, actor: Operator) -> SavedBody:
+    """Stored with its embedding task, which a worker takes from there; nothing waits for the embedding."""
+    body: NewArticleBody = await read_body(request, NewArticleBody)
+    saved = await writing.create(
+        parts(request),
+        writing.NewArticle(
+            title=body.title,
+            content=body.content,
+            owner=actor.name,
+            author=actor.name,
+            message=body.message,
+            visibility=body.visibility,
+            skip_embedding=body.skip_embedding,
+            priority=body.embedding_priority,
+        ),
+    )
+    response.headers["Location"] = f"/api/articles/{quote(saved.article.slug)}"
+    ground = ground_of(request)
+    return saved_body(saved, await _standing(ground, summary_of(saved.article)))
+
+
+@router.get("", operation_id="listArticles")
+async def list_articles(
+    request: Request,
+    actor: Viewer,
+    page_size: PageSize = 50,
+    after: After = None,
+    author: Author = None,
+    user_id: UserId = "me",
+) -> ArticlePage:
+    """One's own and shared ones, the newest change first."""
+    ground = ground_of(request)
+    everything = whose(actor, user_id) is None
+    query = ("articles", user_id, author)
+    place = None if after is None else ground.cursors.take(actor.name, query, after)
+    async with ground.app.connection() as connection:
+        found = await articles.page(
+            connection,
+            viewer=None if everything else actor.name,
+            owner=author,
+            after=cast("tuple[datetime, int] | None", None if place is None else tuple(place)),
+            limit=page_size + 1,
+        )
+        page = found[:page_size]
+        seen = await standings(connection, page, await generations.active(connection))
+    if everything:
+        await ground.note_look(actor.entry("articles.look_at_all", kind="article"))
+    last = page[-1] if len(found) > page_size else None
+    return ArticlePage(
+        items=[article_body(one, seen[one.id], whole=sees_tasks(actor, one.owner)) for one in page],
+        next_cursor=None if last is None else ground.cursors.give(actor.name, query, [last.updated_at, last.id]),
+    )
+
+
+@router.get("/{slug}", operation_id="getArticle")
+async def get_article(request: Request, actor: Viewer, slug: Slug) -> ArticleDetail:
+    """The whole text, and where its embedding stands."""
+    ground = ground_of(request)
+    found = await article_seen(ground, actor, slug)
+    return article_detail(found, await _standing(ground, summary_of(found)), whole=sees_tasks(actor, found.owner))
+
+
+@router.put(
+    "/{slug}", operation_id="updateArticle", openapi_extra=_json(ChangeBody), responses=documented(409, 413, 415)
+)
+async def update(request: Request, actor: Operator, slug: Slug) -> SavedBody:
+    """A new revision, unless nothing differs. 409 where somebody saved since `revision`: `current` is what they wrote,
+    and nothing of this request was stored."""
+    ground = ground_of(request)
+    found = await article_to_change(ground, actor, slug)
+    body: ChangeBody = await read_body(request, ChangeBody)
+    change = writing.Change(
+        title=body.title,
+        content=body.content,
+        message=body.message,
+        visibility=body.visibility,
+        skip_embedding=body.skip_embedding,
+        priority=body.embedding_priority,
+        revision=body.revision,
+    )
+    try:
+        saved = await writing.update(parts(request), slug, change, by=actor.name)
+    except writing.ArticleChanged as error:
+        raise Problem(409, str(error), current=current_of(error.current)) from None
+    if found.owner != actor.name:
+        await ground.note(actor.entry("article.update", kind="article", object=slug, owner=found.owner))
+    return saved_body(saved, await _standing(ground, summary_of(saved.article)))
+
+
+@router.delete("/{slug}", operation_id="deleteArticle")
+async def delete(request: Request, actor: Operator, slug: Slug) -> DeletedBody:
+    """Gone at once, with all its revisions; an embedding that comes late is dropped."""
+    ground = ground_of(request)
+    found = await article_to_change(ground, actor, slug)
+    gone = await writing.delete(parts(request), slug, by=actor.name)
+    if found.owner != actor.name:
+        await ground.note(actor.entry("article.delete", kind="article", object=slug, owner=found.owner))
+    return DeletedBody(slug=slug, revisions=gone)
+
+
+async def _standing(ground: Ground, article: Summary) -> Standing:
+    async with ground.app.connection() as connection:
+        seen = await standings(connection, [article], await generations.active(connection))
+    return seen[article.id]

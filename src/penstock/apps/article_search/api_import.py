@@ -1,0 +1,109 @@
+"""`POST /api/articles/import`: many articles in one file. Answered when all of them are stored."""
+
+import asyncio
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
+
+from fastapi import APIRouter, Request
+from starlette.datastructures import UploadFile
+
+from penstock.apps.article_search.api_ground import parts
+from penstock.apps.article_search.importing import Imported, import_path
+from penstock.apps.article_search.wire import ImportedBody, ImportOptions, RefusedBody
+from penstock.intake.room import require_room
+from penstock.service.actor import Operator
+from penstock.service.bodies import bounded, form_of, text_fields, validated
+from penstock.service.ground import ground_of
+from penstock.service.problems import Problem, documented
+
+router = APIRouter(prefix="/api/articles", tags=["articles"], responses=documented(409, 413, 415, 429))
+# More comes by `penstock articles import`, which needs no request to stay open.
+_MOST_BYTES = 256 * 1024 * 1024
+_REFUSED_SHOWN = 100
+_REQUEST = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {
+                        "file": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "A .csv with the columns title and content, a .md, or a .zip of .md files.",
+                        },
+                        "visibility": {"type": "string", "enum": ["private", "shared"]},
+                        "skipEmbedding": {"type": "string", "enum": ["true", "false"]},
+                        "source": {
+                            "type": "string",
+                            "maxLength": 200,
+                            "description": "What the articles are known by, instead of the name of the file.",
+                        },
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+@router.post("/import", operation_id="importArticles", status_code=202, openapi_extra=_REQUEST)
+async def import_articles(request: Request, actor: Operator) -> ImportedBody:
+    """What was imported before is updated where it differs. What cannot be taken is answered in `refused`, and the
+    others are stored; their embeddings are one job."""
+    ground = ground_of(request)
+    # Before the body is read.
+    await require_room(ground.app, actor.name)
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "multipart/form-data":
+        raise Problem(415, "Send the file as multipart/form-data, in a field `file`.")
+    bounded(request, min(_MOST_BYTES, ground.settings.max_upload_bytes))
+    form = await form_of(request, most_files=1)
+    try:
+        uploads = [part for part in form.getlist("file") if isinstance(part, UploadFile)]
+        if len(uploads) != 1:
+            raise Problem(400, "The form needs one field `file` with a .csv, .md or .zip file in it.")
+        options: ImportOptions = validated(ImportOptions, _typed(text_fields(form.multi_items())))
+        with TemporaryDirectory(prefix="penstock-articles-") as folder:
+            path = Path(folder) / "upload"
+            await asyncio.to_thread(_keep, uploads[0].file, path)
+            done = await import_path(
+                parts(request),
+                path,
+                owner=actor.name,
+                visibility=options.visibility,
+                skip_embedding=options.skip_embedding,
+                name=uploads[0].filename or "file",
+                source=options.source,
+            )
+    finally:
+        await form.close()
+    return _body(done)
+
+
+def _keep(file: BinaryIO, path: Path) -> None:
+    with path.open("wb") as kept:
+        shutil.copyfileobj(file, kept)
+
+
+def _typed(given: dict[str, str]) -> dict[str, str | bool]:
+    """A form has only text; what is no truth value stays one, and is refused with its name."""
+    typed: dict[str, str | bool] = dict(given)
+    if (text := given.get("skipEmbedding", "").lower()) in ("true", "false"):
+        typed["skipEmbedding"] = text == "true"
+    return typed
+
+
+def _body(done: Imported) -> ImportedBody:
+    return ImportedBody(
+        job_id=done.job_id,
+        created=done.created,
+        updated=done.updated,
+        unchanged=done.unchanged,
+        refused=[RefusedBody(where=where, why=why) for where, why in done.refused[:_REFUSED_SHOWN]],
+        refused_count=done.refused_count,
+        not_embedded=done.not_embedded,
+    )

@@ -1,0 +1,33 @@
+"""What every source of vectors does."""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Vectors = npt.NDArray[np.float32]
+Purpose = Literal["document", "query"]
+
+
+class Embedder(Protocol):
+    """``model``: what the vectors depend on, so that another one is another generation."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> Vectors:
+        """One row of length 1 per text; zeros for a text without content.
+
+        Raises EmbedderBusy, EmbedderExhausted, EmbedderMisconfigured, TextRefused (one of the texts is to blame) or
+        ThrottledError. Longer lists are sent in as many requests as the provider needs.
+        """
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,95 @@
+"""Two lists of candidates become one, by their ranks: similarities and scores of words have no common measure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.apps.article_search.keyword import ALL_WORDS, KeywordHit
+from penstock.apps.article_search.near.passage import Passage
+
+MOST_FUSED = 200
+"""Pages end here. Nobody reads further, and both lists would have to be longer than they are worth."""
+
+# Measured with `penstock bench retrieval` on the queries that are not held out; bench/README.md has the figures.
+# How slowly a place loses its worth. Small: the first places of one list stand above the middle of both.
+_SLOWNESS = 4.0
+_SEMANTIC_WEIGHT = 1.0
+# An article with all words of the query counts like one that is near in meaning, also before it is embedded. One with
+# some of them may have the ordinary ones of a question, so meaning decides and the words help.
+_KEYWORD_WEIGHT = 1.0
+_SOME_WORDS_WEIGHT = 0.4
+# Below this part of the best similarity a passage has nothing to do with the query, whichever model it was. In
+# absolute numbers, models differ too much; but below the floor even the best has nothing to do with it. Where no
+# article has a single word of the query, it may be no word at all, and some passage is the nearest to that as well.
+_HOPELESS_PART = 0.5
+_HOPELESS_FLOOR = 0.15
+_HOPELESS_FLOOR_WITHOUT_WORDS = 0.25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """``fused``: what the order comes from, 1 for the first of both lists. Ranks from 1; None: not in that list."""
+
+    fused: float
+    semantic_rank: int | None
+    similarity: float | None
+    keyword_rank: int | None
+    keyword: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fused:
+    article_id: int
+    score: Score
+    passage: Passage | None
+
+
+def hopeful(passages: Sequence[Passage], *, without_words: bool = False) -> list[Passage]:
+    """Without those that are only there because some passage has to be the nearest. ``without_words``: words were
+    searched for, and none was found."""
+    floor = _HOPELESS_FLOOR_WITHOUT_WORDS if without_words else _HOPELESS_FLOOR
+    least = max(floor, _HOPELESS_PART * max((one.similarity for one in passages), default=0.0))
+    return [one for one in passages if one.similarity >= least]
+
+
+def fuse(
+    semantic: Sequence[Passage],
+    keyword: Sequence[KeywordHit],
+    *,
+    slowness: float = _SLOWNESS,
+    semantic_weight: float = _SEMANTIC_WEIGHT,
+    keyword_weight: float = _KEYWORD_WEIGHT,
+    some_words_weight: float = _SOME_WORDS_WEIGHT,
+) -> list[Fused]:
+    """Both lists best first, an article at most once in each. Of equals, one that has the words comes first, then the
+    older one."""
+    near = {one.article_id: (rank, one) for rank, one in enumerate(semantic, start=1)}
+    worded = {one.article_id: (rank, one.score) for rank, one in enumerate(keyword, start=1)}
+
+    def weight_of(score: float) -> float:
+        return keyword_weight if score >= ALL_WORDS else some_words_weight
+
+    best = ((semantic_weight if near else 0.0) + (weight_of(keyword[0].score) if keyword else 0.0)) / (slowness + 1)
+    order = []
+    for article_id in near.keys() | worded.keys():
+        near_rank, _ = near.get(article_id, (None, None))
+        word_rank, score = worded.get(article_id, (None, None))
+        total = 0.0 if near_rank is None else semantic_weight / (slowness + near_rank)
+        total += 0.0 if word_rank is None or score is None else weight_of(score) / (slowness + word_rank)
+        order.append((-round(total / best, 6), word_rank is None, article_id))
+    order.sort()
+    return [_fused(article_id, -total, near, worded) for total, _, article_id in order[:MOST_FUSED]]
+
+
+def _fused(
+    article_id: int, total: float, near: Mapping[int, tuple[int, Passage]], worded: Mapping[int, tuple[int, float]]
+) -> Fused:
+    near_rank, passage = near.get(article_id, (None, None))
+    word_rank, score = worded.get(article_id, (None, None))
+    parts = Score(
+        fused=total,
+        semantic_rank=near_rank,
+        similarity=None if passage is None else passage.similarity,
+        keyword_rank=word_rank,
+        keyword=None if score is None else round(score, 6),
+    )
+    return Fused(article_id=article_id, score=parts, passage=passage)

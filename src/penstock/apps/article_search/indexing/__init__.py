@@ -1,0 +1,1 @@
+"""From an article to its stored vectors."""

@@ -1,0 +1,12 @@
+"""Names that are stored or shown, in one place."""
+
+PIPELINE = "articles"
+"""The embedding of one article in one generation."""
+BUILD = "articles.build"
+"""Makes a new generation ready once its articles are embedded."""
+WATCH = "articles.watch"
+"""Looks for trouble, every minute."""
+KEEP_INDEXES = "articles.ann"
+"""Sees that growing generations get their index for nearest neighbours, every minute."""
+BUILTIN = "builtin"
+"""The embedder that needs no configuration."""

@@ -1,0 +1,18 @@
+-- name: count
+-- How much of the articles a generation stands for. Both sides are read from indexes alone.
+select count(*) as total, count(*) filter (where i.revision >= a.revision) as indexed,
+       count(*) filter (where i.revision < a.revision) as stale, clock_timestamp() as as_of
+from article_search.articles a
+left join article_search.indexed i on i.article_id = a.id and i.generation = $1
+
+-- name: breakdown
+-- Why the others are not there: their embedding waits, has failed, or nobody asked for it.
+select count(*) filter (where w.waits) as waiting, count(*) filter (where not w.waits and o.status = 3) as failed,
+       count(*) filter (where not w.waits and o.status is distinct from 3) as missing
+from article_search.articles a
+join article_search.revisions r on r.article_id = a.id and r.revision = a.revision
+left join penstock.queue q on q.task_id = r.task_id
+left join penstock.lanes l on l.id = q.lane
+left join penstock.outcomes o on o.task_id = r.task_id
+cross join lateral (select q.task_id is not null and l.cancelled_at is null as waits) w
+where not exists (select from article_search.indexed i where i.article_id = a.id and i.generation = $1)

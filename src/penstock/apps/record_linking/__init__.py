@@ -1,0 +1,73 @@
+"""Record linking: the rows of a dataset are matched against Wikidata, or any reconciliation service.
+
+from penstock import Penstock
+from penstock.apps import record_linking
+
+app = Penstock("linking")
+record_linking.install(app)
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from penstock import Context, Penstock
+from penstock.apps.record_linking.names import FETCH, SCORE, SEARCH, WATCH
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+    from penstock.apps.record_linking.shared import RecordLinking
+
+__all__ = ["FETCH", "SCORE", "SEARCH", "WATCH", "install", "routers"]
+
+
+def install(app: Penstock, shared: "RecordLinking | None" = None) -> "RecordLinking":
+    """Declare the tasks. Needs no database; close what it returns where the process goes on without the app."""
+    from penstock.apps.record_linking.abandoned import settle_all
+    from penstock.apps.record_linking.ageing import forget_old
+    from penstock.apps.record_linking.failing import MAX_ATTEMPTS, RETRY
+    from penstock.apps.record_linking.fetching import fetch
+    from penstock.apps.record_linking.removing import remove_deleted
+    from penstock.apps.record_linking.scoring_records import score
+    from penstock.apps.record_linking.searching import Question, search
+    from penstock.apps.record_linking.shared import RecordLinking
+    from penstock.apps.record_linking.watching import watch
+
+    linking = shared or RecordLinking(app)
+    at_once = app.settings.linking_concurrency
+    timeout = 10 * app.settings.linking_timeout_seconds
+    asking: dict[str, Any] = {"max_attempts": MAX_ATTEMPTS, "retry": RETRY, "timeout": timeout, "internal": True}
+
+    # Fetches and scores come first: they end records, and searches would otherwise keep them waiting to the end.
+    @app.task(name=SEARCH, pool=at_once, order=2, **asking)
+    async def linking_search(
+        ctx: Context, project: int, run: int, language: str, query: str, types: list[str] | None = None
+    ) -> Any:
+        question = Question(language=language, query=query, types=tuple(types or ()))
+        return await search(linking, ctx, project, run, question)
+
+    @app.task(name=FETCH, pool=max(2, at_once // 2), order=1, **asking)
+    async def linking_fetch(ctx: Context, source: str, ids: list[str]) -> Any:
+        return await fetch(linking, ctx, source, ids)
+
+    @app.task(name=SCORE, pool=2, order=1, retry=RETRY, max_attempts=MAX_ATTEMPTS, internal=True)
+    async def linking_score(ctx: Context, project: int, run: int | None, records: list[int]) -> Any:
+        return await score(linking, ctx, project, run, records)
+
+    @app.task(name=WATCH, pool=2, order=0, retry=RETRY, max_attempts=1000, internal=True)
+    async def linking_watch(ctx: Context, project: int, run: int) -> Any:
+        return await watch(linking, ctx, project, run)
+
+    @app.task(name="linking.forget", internal=True)
+    async def linking_forget() -> dict[str, int]:
+        removed, runs = await remove_deleted(linking), await settle_all(linking)
+        return {"projects": removed, "runs": runs, "answers": await forget_old(linking)}
+
+    app.schedule("17 * * * *", linking_forget, name="linking.forget", options={"unique_key": "linking.forget"})
+    return linking
+
+
+def routers() -> "list[APIRouter]":
+    """What the application answers over HTTP."""
+    from penstock.apps.record_linking.api import router
+
+    return [router]

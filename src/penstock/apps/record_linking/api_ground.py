@@ -1,0 +1,65 @@
+"""What the routes of projects stand on: one ``RecordLinking`` per process of the service, and who may see what."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI, Request
+
+from penstock.apps.record_linking import projects
+from penstock.apps.record_linking.project import Project
+from penstock.apps.record_linking.shared import RecordLinking
+from penstock.apps.record_linking.sources.source import SourceMisconfigured
+from penstock.service.actor import Actor
+from penstock.service.ground import ground_of
+from penstock.service.problems import Problem, not_found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@asynccontextmanager
+async def lifespan(api: FastAPI) -> AsyncIterator[None]:
+    """Inside the service's own, which has opened the application."""
+    api.state.record_linking = linking = RecordLinking(api.state.ground.app)
+    try:
+        yield
+    finally:
+        await linking.close()
+
+
+def parts(request: Request) -> RecordLinking:
+    found: RecordLinking = request.app.state.record_linking
+    return found
+
+
+async def project_of(request: Request, actor: Actor, project_id: int) -> Project:
+    """Somebody else's is not there, except for admins."""
+    async with ground_of(request).app.connection() as connection:
+        found = await projects.get(connection, project_id)
+    if found is None or not (actor.is_admin or found.owner == actor.name):
+        raise not_found(f"project {project_id}")
+    return found
+
+
+async def look_at(request: Request, actor: Actor, project_id: int) -> Project:
+    """The same for reads: an admin's look at somebody else's project is noted."""
+    found = await project_of(request, actor, project_id)
+    if found.owner != actor.name:
+        entry = actor.entry("project.look", kind="project", object=project_id, owner=found.owner)
+        await ground_of(request).note_look(entry)
+    return found
+
+
+async def note(request: Request, actor: Actor, project: Project, act: str, **details: object) -> None:
+    entry = actor.entry(f"project.{act}", kind="project", object=project.id, owner=project.owner, **details)
+    await ground_of(request).note(entry)
+
+
+@contextmanager
+def source_ready() -> "Iterator[None]":
+    """A source that cannot be asked is nobody's fault who calls: the sentence says what to set here."""
+    try:
+        yield
+    except SourceMisconfigured as error:
+        raise Problem(409, str(error)) from None

@@ -1,0 +1,229 @@
+"""Datasets: rows of a CSV, an XLSX or JSON, and what their columns mean."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.apps.record_linking.languages import codes_of
+from penstock.apps.record_linking.project import ROLES, Options, Project, Role
+from penstock.apps.record_linking.wanted import Wanted
+from penstock.errors import UsageError
+from penstock.intake import csv_rows, xlsx_rows
+from penstock.intake.export.formulas import unguard
+from penstock.intake.refused import FileRefused
+
+_CHUNK_BYTES = 256 * 1024
+_MOST_CELL_CHARACTERS = 10_000
+_QUERY_CHARACTERS = 250
+_ZIP_MAGIC = b"PK\x03\x04"
+_SPACES = re.compile(r"\s+")
+_SEVERAL = re.compile(r"\s*[|;]\s*")
+_PROPERTY = re.compile(r"P[1-9][0-9]{0,9}")
+# As people call them, folded; only a suggestion, which whoever makes the project may change.
+_SUGGESTED = {
+    "name": ("name", "label", "title", "full name", "fullname", "person", "organisation", "organization", "company"),
+    "alias": ("alias", "aliases", "other names", "also known as", "aka", "alternative name"),
+    "type": ("type", "types", "kind", "class", "instance of"),
+    "language": ("language", "lang", "locale"),
+}
+_SUGGESTED_PROPERTIES = {
+    "P569": ("date of birth", "born", "birth date", "birthdate", "birthday", "birth year"),
+    "P570": ("date of death", "died", "death date", "death year"),
+    "P17": ("country",),
+    "P27": ("nationality", "citizenship"),
+    "P625": ("coordinates", "coordinate", "location", "lat lon", "geo"),
+    "P856": ("website", "url", "homepage", "web site"),
+    "P106": ("occupation", "profession"),
+    "P571": ("founded", "inception", "established"),
+    "P1082": ("population",),
+    "P213": ("isni",),
+    "P214": ("viaf",),
+    "P496": ("orcid",),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """``rows`` are read as they are taken: a large file needs no memory. Column → text, empty cells left out."""
+
+    columns: tuple[str, ...]
+    rows: Iterator[dict[str, str]]
+
+
+def read_file(path: Path, *, safe: bool = False) -> Dataset:
+    """By what the file holds, not by what it is called; raises :class:`FileRefused` where it can be neither. ``safe``:
+    a CSV that was exported so, whose apostrophes before what looks like a formula are taken away again."""
+    with path.open("rb") as file:
+        head = file.read(csv_rows.HEAD_BYTES)
+    if not head:
+        raise FileRefused("the file is empty.", "Give a file with a header and at least one row.")
+    if head.startswith(_ZIP_MAGIC):
+        found = xlsx_rows.shape_of_file(path, header=True)
+        return _of_cells(found.columns, xlsx_rows.read(path, found))
+    shape = csv_rows.shape_of_head(head, whole=len(head) < csv_rows.HEAD_BYTES, header=True)
+    if not safe:
+        return _of_cells(shape.columns, _csv(path, shape))
+    rows = ([unguard(cell) for cell in cells] for cells in _csv(path, shape))
+    return _of_cells([unguard(column) for column in shape.columns], rows)
+
+
+def read_rows(rows: Sequence[Mapping[str, Any]]) -> Dataset:
+    """JSON objects. Columns in the order in which they first appear."""
+    columns: dict[str, None] = {}
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping):
+            raise FileRefused("it is no object of columns and values.", 'Write {"name": "…"}.', row=number)
+        columns.update(dict.fromkeys(str(column) for column in row))
+    if len(columns) > csv_rows.MOST_COLUMNS:
+        raise FileRefused(f"there are {len(columns):,} columns.", f"At most {csv_rows.MOST_COLUMNS:,} are read.")
+    return Dataset(columns=tuple(columns), rows=_of_objects(rows))
+
+
+def suggested_roles(columns: Sequence[str]) -> dict[str, Role]:
+    """What columns are by their names. A name such as P569 is that property; others have no role."""
+    roles: dict[str, Role] = {}
+    for column in columns:
+        folded = _SPACES.sub(" ", column.replace("_", " ").replace("-", " ")).strip().casefold()
+        if _PROPERTY.fullmatch(column.strip().upper()):
+            roles[column] = Role(role="property", property=column.strip().upper())
+        for role in ROLES[:4]:
+            if folded in _SUGGESTED[role] and not (role in ("name", "language") and _has(roles, role)):
+                roles[column] = Role(role=role)
+        for name, words in _SUGGESTED_PROPERTIES.items():
+            if folded in words:
+                roles[column] = Role(role="property", property=name)
+    return roles
+
+
+def checked_roles(columns: Sequence[str], given: Mapping[str, Mapping[str, Any] | Role]) -> dict[str, Role]:
+    """Refuses columns that do not exist, roles nobody knows, and datasets without a name."""
+    known = ", ".join(columns[:20])[:500]
+    roles: dict[str, Role] = {}
+    for column, one in given.items():
+        if column not in columns:
+            raise UsageError(f"There is no column {column[:100]!r} in the dataset. Its columns are {known}.")
+        wish = one.stored() if isinstance(one, Role) else dict(one)
+        role, name = wish.get("role"), wish.get("property")
+        if role not in ROLES:
+            raise UsageError(f"Column {column[:100]!r} cannot be {role!r}. Use one of {', '.join(ROLES)}.")
+        if (role == "property") != bool(name) or not isinstance(name, str | None) or len(name or "") > 200:
+            raise UsageError(
+                f"Column {column[:100]!r} has the role {role!r} with the property {name!r}. "
+                "A property column names one of the source, such as P569; others name none."
+            )
+        roles[column] = Role(role=role, property=name or None)
+    names = sum(one.role == "name" for one in roles.values())
+    if names != 1:
+        raise UsageError(
+            f"{names} columns have the role name, and it takes exactly one. Its columns are {known}. "
+            "Give the one that holds what is to be found the role name: `--role 'COLUMN=name'`, or roles over HTTP."
+        )
+    if sum(one.role == "language" for one in roles.values()) > 1:
+        raise UsageError("Several columns have the role language. Give it to one, or to none.")
+    return roles
+
+
+def wanted_of(project: Project, options: Options, cells: Mapping[str, str]) -> Wanted:
+    """A record, read by the roles of its columns."""
+    name = ""
+    own: tuple[str, ...] = ()
+    aliases: list[str] = []
+    types: list[str] = []
+    properties: dict[str, tuple[str, ...]] = {}
+    for column, role in project.roles.items():
+        text = cells.get(column, "").strip()
+        if not text:
+            continue
+        match role.role:
+            case "name":
+                name = cleaned(text)
+            case "alias":
+                aliases += [cleaned(one) for one in _SEVERAL.split(text)]
+            case "type":
+                types += _SEVERAL.split(text)
+            case "language":
+                own = codes_of(text)
+            case "property":
+                values = tuple(one for one in re.split(r"\s*\|\s*", text) if one)
+                properties[role.property or ""] = properties.get(role.property or "", ()) + values
+    return Wanted(
+        name=name,
+        aliases=tuple(dict.fromkeys(one for one in aliases if one)),
+        languages=tuple(dict.fromkeys((*own, *options.languages))),
+        types=tuple(one for one in types if one) or options.types,
+        properties=properties,
+    )
+
+
+def query_of(wanted: Wanted) -> str | None:
+    """What the source is asked for; None: the name holds no letter and no digit, so there is nothing to ask."""
+    query = wanted.name[:_QUERY_CHARACTERS].strip()
+    return query if any(one.isalnum() for one in query) else None
+
+
+def cleaned(text: str) -> str:
+    """Equal names are asked once, however they are spaced or composed."""
+    return _SPACES.sub(" ", unicodedata.normalize("NFC", text)).strip()
+
+
+def _has(roles: Mapping[str, Role], role: str) -> bool:
+    return any(one.role == role for one in roles.values())
+
+
+def _csv(path: Path, shape: Any) -> Iterator[list[str]]:
+    with path.open("rb") as file:
+        yield from csv_rows.read(lambda: file.read(_CHUNK_BYTES), shape)
+
+
+def _of_cells(columns: Sequence[str], rows: Iterator[list[str]]) -> Dataset:
+    def named() -> Iterator[dict[str, str]]:
+        for number, cells in enumerate(rows, start=1):
+            if any(cell.strip() for cell in cells[len(columns) :]):
+                raise FileRefused(
+                    f"it has {len(cells):,} cells, and the header names {len(columns):,} columns.",
+                    "Give every column a heading, or quote cells that hold the delimiter.",
+                    row=number,
+                )
+            yield _row(number, dict(zip(columns, cells, strict=False)))
+
+    return Dataset(columns=tuple(columns), rows=named())
+
+
+def _of_objects(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+    for number, row in enumerate(rows, start=1):
+        yield _row(number, {str(column): _text(value, number, str(column)) for column, value in row.items()})
+
+
+def _row(number: int, cells: Mapping[str, str]) -> dict[str, str]:
+    for column, text in cells.items():
+        if len(text) > _MOST_CELL_CHARACTERS:
+            raise FileRefused(
+                f"the cell of column {column[:100]!r} has {len(text):,} characters.",
+                f"At most {_MOST_CELL_CHARACTERS:,} are read.",
+                row=number,
+                column=column,
+            )
+        if "\0" in text or any("\ud800" <= one <= "\udfff" for one in text):
+            problem = f"the cell of column {column[:100]!r} holds a character that cannot be stored."
+            raise FileRefused(problem, "Remove it.", row=number, column=column)
+    return {column: text for column, text in cells.items() if text.strip()}
+
+
+def _text(value: Any, number: int, column: str) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value
+        case int() | float():
+            return repr(value)
+        case list():
+            return " | ".join(_text(one, number, column) for one in value if not isinstance(one, list | dict))
+    raise FileRefused(
+        f"column {column[:100]!r} holds an object.", "Use texts, numbers, or lists of them.", row=number, column=column
+    )

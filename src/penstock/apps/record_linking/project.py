@@ -1,0 +1,116 @@
+"""A project: a dataset, what its columns mean, and how its records are matched."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, get_args
+
+from penstock.config import Settings
+from penstock.errors import InvalidSetting
+
+RoleName = Literal["name", "alias", "type", "language", "property"]
+ROLES: tuple[RoleName, ...] = get_args(RoleName)
+SOURCES = ("wikidata", "reconciliation")
+_MOST_CANDIDATES = 50
+_MOST_LANGUAGES = 10
+MOST_TYPES = 20
+TYPE_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """What a column is read as. ``property``: under which property of the source (P569), for that role only."""
+
+    role: RoleName
+    property: str | None = None
+
+    def stored(self) -> dict[str, str]:
+        return {"role": self.role} if self.property is None else {"role": self.role, "property": self.property}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a project is matched, whole: what it does not say itself comes from the settings."""
+
+    languages: tuple[str, ...]
+    types: tuple[str, ...]
+    candidates: int
+    accept_score: float
+    accept_gap: float
+    weights: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.languages) <= _MOST_LANGUAGES or not all(_is_code(one) for one in self.languages):
+            raise InvalidSetting(
+                "languages", list(self.languages), f"name 1 to {_MOST_LANGUAGES} codes of languages, such as en or de"
+            )
+        _check_types(self.types)
+        if isinstance(self.candidates, bool) or not 1 <= self.candidates <= _MOST_CANDIDATES:
+            raise InvalidSetting("candidates", self.candidates, f"use 1 to {_MOST_CANDIDATES}")
+        for name, value in (("accept_score", self.accept_score), ("accept_gap", self.accept_gap)):
+            if not _is_share(value):
+                raise InvalidSetting(name, value, "scores go from 0 to 1")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], settings: Settings) -> "Options":
+        """From what a project stores; an option nobody knows is refused by name."""
+        if unknown := sorted(set(given) - set(cls.__slots__)):
+            raise InvalidSetting(
+                "options", unknown[0], f"there is no such option; known are {', '.join(cls.__slots__)}"
+            )
+        try:
+            return cls(
+                languages=tuple(given.get("languages") or settings.linking_languages),
+                types=tuple(given.get("types") or ()),
+                candidates=int(given.get("candidates", settings.linking_candidates)),
+                accept_score=given.get("accept_score", settings.linking_accept_score),
+                accept_gap=given.get("accept_gap", settings.linking_accept_gap),
+                weights=dict(given.get("weights") or {}),
+            )
+        except (TypeError, ValueError) as error:
+            raise InvalidSetting("options", dict(given), f"a value has the wrong kind ({error})") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """``options``: as stored, only what differs from the settings; ``Options.of`` makes them whole. ``run`` grows with
+    every match and cancel. ``types_key``: under which types its answers are cached. ``job_id``: the job of the current
+    run."""
+
+    id: int
+    name: str
+    owner: str
+    source: str
+    columns: tuple[str, ...]
+    roles: Mapping[str, Role]
+    options: Mapping[str, Any]
+    run: int
+    types_key: str
+    job_id: int | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def running(self) -> bool:
+        return self.started_at is not None and self.ended_at is None
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _check_types(types: tuple[object, ...]) -> None:
+    """They go with every question, and are kept with every task that asks one."""
+    if len(types) > MOST_TYPES:
+        problem = f"there are {len(types):,}; name at most {MOST_TYPES} types of the source, such as Q5"
+        raise InvalidSetting("types", f"{str(types[0])[:50]}, …", problem)
+    for one in types:
+        if not isinstance(one, str) or not 0 < len(one) <= TYPE_CHARACTERS or not one.isprintable():
+            problem = f"a type of the source, such as Q5, has 1 to {TYPE_CHARACTERS} characters that can be shown"
+            raise InvalidSetting("types", one[:50] if isinstance(one, str) else one, problem)
+
+
+def _is_code(text: object) -> bool:
+    return isinstance(text, str) and 2 <= len(text) <= 20 and text.replace("-", "").isalnum() and text.isascii()

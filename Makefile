@@ -7,11 +7,11 @@ STAMP := $(VENV)/.installed
 # Further arguments of the command a recipe ends in, e.g. `make test ARGS="-k claim -x"`.
 ARGS ?=
 
-BENCHES := throughput enqueue latency growth ingest export pages
+BENCHES := throughput enqueue latency growth ingest export pages search limiter transports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install up test test-pooler check format bench bench-quick bench-peers chaos fuzz mutants lock docs schema clean
+.PHONY: help install up brokers test test-pooler check format bench bench-quick bench-peers chaos fuzz mutants lock docs schema clean
 
 help: ## list the recipes
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -26,7 +26,10 @@ $(STAMP): requirements.lock pyproject.toml tools/install.sh
 up: install ## start Penstock on this machine and say where
 	@exec $(BIN)/penstock up $(ARGS)
 
-test: check ## run the checks, then every test
+brokers: ## install Redis and RabbitMQ for the tests, where they are missing and apt-get may
+	@tools/install-brokers.sh
+
+test: check brokers ## run the checks, then every test
 	$(BIN)/pytest $(ARGS)
 
 # The tests behind a pooler are skipped where there is none; here they are not.

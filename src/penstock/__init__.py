@@ -6,10 +6,12 @@ Persist first, then process. See ``README.md`` for the ten-line start.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from penstock.contracts import JobDispatcher, JobEnvelope, JobHandler
     from penstock.engine.app import Penstock
     from penstock.engine.context import Context
     from penstock.engine.enqueue import EnqueueOptions
     from penstock.engine.handles import Task
+    from penstock.engine.handling import EngineDispatcher
     from penstock.engine.job_counts import JobCounts
     from penstock.engine.jobs import Job
     from penstock.engine.retry import RetryPolicy
@@ -31,10 +33,14 @@ __all__ = [
     "Cancel",
     "Context",
     "Done",
+    "EngineDispatcher",
     "EnqueueOptions",
     "IllegalMove",
     "Job",
     "JobCounts",
+    "JobDispatcher",
+    "JobEnvelope",
+    "JobHandler",
     "JobState",
     "NotFound",
     "Penstock",
@@ -59,10 +65,14 @@ _HOME = {
     "Cancel": "penstock.model",
     "Context": "penstock.engine.context",
     "Done": "penstock.model",
+    "EngineDispatcher": "penstock.engine.handling",
     "EnqueueOptions": "penstock.engine.enqueue",
     "IllegalMove": "penstock.errors",
     "Job": "penstock.engine.jobs",
     "JobCounts": "penstock.engine.job_counts",
+    "JobDispatcher": "penstock.contracts",
+    "JobEnvelope": "penstock.contracts",
+    "JobHandler": "penstock.contracts",
     "JobState": "penstock.lifecycle",
     "NotFound": "penstock.model",
     "Penstock": "penstock.engine.app",

@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, NoDecode
 def listed(name: str) -> str:
     """What a setting that holds several values may be, in words."""
     kinds = {"file_roots": "absolute folders", "sites_models": "names of models", "sites_allowed_hosts": "hosts"}
+    kinds["linking_languages"] = "codes of languages"
     return f"{kinds[name]}, separated by commas"
 
 
@@ -106,3 +107,113 @@ class WebsiteAnalysisSettings(BaseSettings):
         if not isinstance(given, list | tuple):
             raise ValueError("no list")
         return tuple(text for one in given if (text := str(one).strip()))
+
+
+class ArticleSearchSettings(BaseSettings):
+    articles_enabled: bool = Field(
+        True, description="Embed articles in the background; false: in the request that saves them."
+    )
+    articles_worker_interval_seconds: float = Field(
+        5.0, gt=0, le=3600, description="Longest pause of a worker between two looks for articles to embed."
+    )
+    articles_max_retries: int = Field(3, ge=0, le=100, description="Further tries of an embedding that failed.")
+    articles_backoff_seconds: float = Field(
+        1.0, ge=0, le=3600, description="Pause before the first of them; it doubles with each."
+    )
+    articles_batch_size: int = Field(
+        1, ge=1, le=1000, description="Articles that a worker embeds at one time; 1: one by one."
+    )
+    articles_batches_at_once: int = Field(
+        1,
+        ge=1,
+        le=1000,
+        description="Batches that are embedded at one time in the whole fleet; 1: one after the other.",
+    )
+    articles_timeout_seconds: float = Field(120.0, gt=0, le=86_400, description="Deadline of one embedding.")
+    articles_cleanup_hours: float = Field(24.0, ge=0.1, le=8760, description="How often ended embeddings are cleared.")
+    articles_keep_days: float = Field(
+        30.0,
+        gt=0,
+        le=36_500,
+        description="Completed embeddings are kept this long, and never longer than PENSTOCK_RETENTION_DAYS, after "
+        "which failed ones go as well.",
+    )
+    articles_max_characters: int = Field(1_000_000, ge=1000, le=10_000_000, description="Longest text of an article.")
+    articles_language: str = Field(
+        "english",
+        pattern=r"^[a-z_][a-z0-9_]{0,62}$",
+        description="PostgreSQL's text search configuration for words of articles and queries; simple: no stems.",
+    )
+    articles_embedders_file: Path | None = Field(
+        None, description="TOML file with further embedders: docs/article-search.md has an example."
+    )
+    articles_query_timeout_seconds: float = Field(
+        2.0, gt=0, le=60, description="A search waits this long for the vector of its query, then goes by words alone."
+    )
+    articles_memory_mb: int = Field(
+        256,
+        ge=0,
+        le=1_000_000,
+        description="The service keeps the vectors of the active index in memory up to so much; 0: it keeps none.",
+    )
+    articles_alert_webhook: str | None = Field(
+        None, description="Address that is sent a JSON message when embedding is in trouble, and when it is over."
+    )
+    articles_alert_waiting: int = Field(
+        1000, ge=1, le=10_000_000, description="Alert when more embeddings than this have waited for a while."
+    )
+    articles_alert_waiting_seconds: float = Field(
+        600.0, ge=0, le=86_400, description="That while: the age of the oldest one that is due."
+    )
+    articles_alert_failures: int = Field(
+        10, ge=1, le=1_000_000, description="Alert when so many embeddings failed within an hour."
+    )
+    articles_alert_silent_seconds: float = Field(
+        60.0, gt=0, le=86_400, description="Alert when embeddings wait and no worker has been there for so long."
+    )
+
+
+class RecordLinkingSettings(BaseSettings):
+    linking_endpoint: str = Field(
+        "https://www.wikidata.org/w/api.php", description="Address of the Wikidata API, or of one that speaks like it."
+    )
+    linking_reconciliation_url: str | None = Field(
+        None, description="Reconciliation service (version 0.2) that projects may use in the place of Wikidata."
+    )
+    linking_user_agent: str | None = Field(
+        None,
+        min_length=5,
+        max_length=200,
+        description="How requests name you, with an address where you can be reached. Wikidata asks for it.",
+    )
+    linking_per_second: float = Field(
+        5.0, gt=0, le=10_000, description="Requests per second to one source, from the whole fleet."
+    )
+    linking_concurrency: int = Field(8, ge=1, le=200, description="Requests that one runner has under way at one time.")
+    linking_maxlag_seconds: int = Field(
+        5, ge=1, le=60, description="Wikidata refuses while its copies are further behind than this; we wait then."
+    )
+    linking_timeout_seconds: float = Field(
+        20.0, gt=0, le=300, description="An answer that takes longer in all has failed."
+    )
+    linking_languages: Annotated[tuple[str, ...], NoDecode] = Field(
+        ("en",), description="Languages that are searched, one after the other, unless the project says so."
+    )
+    linking_candidates: int = Field(
+        7, ge=1, le=50, description="Candidates asked for per name, unless the project says so."
+    )
+    linking_accept_score: float = Field(
+        0.9, ge=0, le=1, description="A record is accepted by itself from this score on, unless the project says so."
+    )
+    linking_accept_gap: float = Field(
+        0.1, ge=0, le=1, description="And when the second candidate is at least so far behind."
+    )
+    linking_cache_days: float = Field(
+        30.0, gt=0, le=3650, description="Answers of a source are used again for so long."
+    )
+    linking_max_records: int = Field(1_000_000, ge=1, le=10_000_000, description="Largest dataset of a project.")
+
+    @field_validator("linking_languages", mode="before")
+    @classmethod
+    def _are_languages(cls, value: object) -> object:
+        return tuple(one.strip() for one in value.split(",") if one.strip()) if isinstance(value, str) else value

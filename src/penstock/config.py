@@ -12,9 +12,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
-from penstock.app_settings import CatalogueSettings, WebsiteAnalysisSettings, listed
+from penstock.app_settings import (
+    ArticleSearchSettings,
+    CatalogueSettings,
+    RecordLinkingSettings,
+    WebsiteAnalysisSettings,
+    listed,
+)
+from penstock.broker_settings import TRANSPORTS, BrokerSettings
 from penstock.errors import InvalidSetting, UsageError
 
 PREFIX = "PENSTOCK_"
@@ -33,7 +40,7 @@ _SCHEMES = ("postgresql", "postgres")
 _URL_EXAMPLE = "write it as postgresql://user:password@host:5432/database"
 
 
-class _EngineSettings(BaseSettings):
+class _EngineSettings(BrokerSettings):
     """What every deployment has, whatever applications it runs."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True)
@@ -220,8 +227,17 @@ class _EngineSettings(BaseSettings):
         return None if self.database_url is None else self.database_url.get_secret_value()
 
 
-class Settings(WebsiteAnalysisSettings, CatalogueSettings, _EngineSettings):
+class Settings(
+    RecordLinkingSettings, ArticleSearchSettings, WebsiteAnalysisSettings, CatalogueSettings, _EngineSettings
+):
     """Frozen, checked at construction, one field per setting; the engine's own come first."""
+
+    def handed_on(self) -> dict[str, Any]:
+        """For a process of ours that is started with these settings, passwords included; it has a database of its own
+        to be told of."""
+        plain = self.model_dump(mode="json", exclude={"database_url", "app"})
+        secrets = {name: value for name, value in self if isinstance(value, SecretStr) and name in plain}
+        return plain | {name: value.get_secret_value() for name, value in secrets.items()}
 
 
 def load(**overrides: Any) -> Settings:
@@ -236,7 +252,7 @@ def load(**overrides: Any) -> Settings:
             raise UsageError(f"{said}.") from None
         name = str(first["loc"][0])
         variable, value = f"{PREFIX}{name.upper()}", first.get("input")
-        if name == "database_url":
+        if name.endswith("_url") and name != "catalogue_http_url":
             raise InvalidSetting(variable, _without_login(str(value)), said) from None
         raise InvalidSetting(variable, value, f"it has to be {allowed(name)}") from None
 
@@ -252,6 +268,8 @@ def allowed(name: str) -> str:
         return "true or false"
     if get_origin(kind) is tuple:
         return listed(name)
+    if get_origin(kind) is Mapping:
+        return f"stages with their transport ({', '.join(TRANSPORTS)}), such as imports=redis, separated by commas"
     if kind not in (int, float):
         return "text"
     bounds = {key: getattr(one, key) for one in field.metadata for key in ("gt", "ge", "lt", "le") if hasattr(one, key)}

@@ -26,6 +26,10 @@ NAMES = (
     "before_heartbeat",
     "during_upkeep",
     "after_schedule_fire",
+    "after_publish",
+    "before_fan_in",
+    "during_fan_in",
+    "after_fan_in_commit",
 )
 _VARIABLE = "PENSTOCK_FAILPOINTS"
 _FORM = "write NAME:ACTION:CHANCE, for example after_claim_commit:kill:0.02"

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
 
-from penstock.apps.catalogue.circuit import Circuit
 from penstock.apps.catalogue.columns import HEADINGS, ROLES, roles_of
 from penstock.apps.catalogue.folding import fold, telling, tidy, with_brand, without_brand, without_sizes
 from penstock.apps.catalogue.gtin import NoGtin, check_digit, gtin_of
@@ -15,6 +14,7 @@ from penstock.apps.catalogue.json_paths import parse, value_at
 from penstock.apps.catalogue.strategy import providers_for, queries_for
 from penstock.apps.catalogue.understood import Understood, price_of, understand
 from penstock.errors import UsageError
+from penstock.providers.circuit import Circuit
 
 
 @pytest.mark.parametrize(

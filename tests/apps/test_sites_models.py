@@ -1,6 +1,7 @@
 """Models behind endpoints, against a server on loopback that answers in every way such servers do."""
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -94,6 +95,15 @@ async def test_a_wrong_key_shows_nowhere(asking: Asking, caplog: pytest.LogCaptu
         rows += await world.fetch("select row_to_json(o)::text as stored from penstock.outcomes o")
         shown = [row["stored"] for row in rows] + [caplog.text, str(world.given), repr(world.models.__dict__)]
         assert not [text for text in shown if KEY in text]
+
+
+async def test_a_key_inside_an_answer_is_masked_however_json_spells_it(asking: Asking):
+    spelt = "".join(f"\\u{ord(sign):04x}" for sign in KEY)
+    body = json.dumps({"choices": [{"message": {"content": "Your key is HERE."}}]}).replace("HERE", spelt)
+    async with asking(lambda called: raw(body.encode())) as (world, _):
+        task = await world.ask(["a"], ["gpt"])
+        assert (await drain(world.app, advance=True)).done == 1
+        assert [one.text for one in world.given[task]] == ["Your key is ***."]
 
 
 async def test_a_key_that_is_not_set_ends_the_model_without_a_call(asking: Asking):

@@ -7,11 +7,11 @@ import pytest
 
 from penstock import Penstock
 from penstock.apps.website_analysis.models.models_file import read
-from penstock.apps.website_analysis.models.rate_headers import duration_seconds, of_requests, of_tokens
 from penstock.apps.website_analysis.models.registry import Models
 from penstock.apps.website_analysis.problem import SiteProblem
 from penstock.config import Settings, load
 from penstock.errors import InvalidSetting
+from penstock.providers.rate_headers import duration_seconds, of_requests, of_tokens
 from tests.apps.model_world import KEY, table
 
 HOST = "https://api.model.example/v1"

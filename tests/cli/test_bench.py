@@ -1,13 +1,14 @@
 """Every bench runs once, tiny, so that it cannot rot. Its figures mean nothing at this size."""
 
 import io
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 import orjson
 import pytest
 
-from penstock.cli.bench import enqueue, growth, ingest, latency, pages, throughput
+from penstock.cli.bench import enqueue, growth, ingest, latency, pages, retrieval, throughput
 from penstock.cli.bench.figures import Goal, Rounds, tell
 from penstock.cli.options import Format, Options
 from penstock.cli.output import Output
@@ -90,6 +91,25 @@ async def test_the_pages_bench_asks_a_small_and_a_large_job_in_turn(
     assert figures["ratio"] == max(figures["items_ratio"], figures["pending_ratio"])
     assert figures["large_items_p95_ms"] > 0
     assert capsys.readouterr().out == "", "standard output belongs to the figures"
+
+
+async def test_the_retrieval_bench_tells_three_marks_per_mode(
+    session: Session, server_url: str, tmp_path: Path
+) -> None:
+    told = [
+        f'[[article]]\nslug = "{slug}"\ntitle = "{title}"\ncontent = "{content}"\ndomain = "D"\n'
+        for slug, title, content in [("dogs", "Dogs", "A puppy barks."), ("ships", "Ships", "The harbour is full.")]
+    ]
+    (tmp_path / "articles_x.toml").write_text("\n".join(told))
+    query = '[[query]]\nquery = "ships"\nheld_out = false\nrelevant = { ships = 3 }\n'
+    (tmp_path / "queries_x.toml").write_text(query)
+    await retrieval.retrieval(session, tmp_path)
+    figures = printed(session)
+    assert (figures["articles"], figures["queries"], figures["held_out"]) == (2, 1, 0)
+    found = {row["mode"]: row for row in figures["modes"] if row["part"] == "tuned"}
+    assert set(found) == {"keyword", "semantic", "hybrid"}
+    assert {(row["ndcg_at_10"], row["recall_at_10"], row["mrr"]) for row in found.values()} == {(1.0, 1.0, 1.0)}
+    assert await bench_databases(server_url) == []
 
 
 def test_people_get_a_table_and_a_verdict_per_goal() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import asyncpg
 import psutil
@@ -30,7 +31,8 @@ async def _power_cut(worker: WorkerTree, server: embedded.EmbeddedServer) -> Non
     pid = int((server.home / "data" / "postmaster.pid").read_text().split()[0])
     backends = psutil.Process(pid).children()
     for process in (psutil.Process(pid), *backends):
-        process.kill()
+        with suppress(psutil.NoSuchProcess):  # a backend ends by itself when its client was killed
+            process.kill()
     psutil.wait_procs(backends, timeout=20)
     await asyncio.to_thread(server.ensure_running)
 

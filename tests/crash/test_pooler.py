@@ -113,7 +113,9 @@ async def _enqueued(app: Penstock, n: int) -> Exception | None:
 
 async def test_migrations_through_a_pooler_leave_no_lock_behind(pooled: str, connection: asyncpg.Connection) -> None:
     settings = load(database_url=pooled, statement_cache=0, listen=False)
-    await connection.execute("drop schema penstock, catalogue, website_analysis cascade")
+    await connection.execute(
+        "drop schema penstock, catalogue, website_analysis, article_search, record_linking cascade"
+    )
     migrating = [await database.connect(settings, pooled, purpose="migrate") for _ in range(3)]
     applied = await asyncio.gather(*(migrate(one) for one in migrating))
     assert sorted(migration.version for one in applied for migration in one) == list(range(1, newest() + 1))

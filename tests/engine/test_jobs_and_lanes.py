@@ -282,14 +282,14 @@ async def test_many_lanes_that_are_empty_now_do_not_slow_a_claim(app, record, wo
     async with working() as inside:
         await (await record.enqueue("first")).result(10)
         statements = 0
-        claim = inside.runner._discovery._claimer._take
+        claim = inside.runner._discovery._claimer._look
 
         async def counted(*arguments):
             nonlocal statements
             statements += 1
             return await claim(*arguments)
 
-        inside.runner._discovery._claimer._take = counted
+        inside.runner._discovery._claimer._look = counted
         await (await record.options(owner="9").enqueue("second")).result(10)
     assert statements < 60
 

@@ -2,6 +2,7 @@
 
 import time
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 
@@ -59,6 +60,31 @@ async def test_one_throttled_task_holds_back_all_others(app, working, heard, ins
     assert len(later) == 7
     assert min(later) >= began + 1.0
     assert [event["key"] for event in heard.named("limiter.blocked")] == [KEY]
+
+
+class Refusal(Exception):
+    """As HTTP clients raise it: with the answer."""
+
+    def __init__(self, headers: dict[str, str]) -> None:
+        super().__init__("429 Too Many Requests")
+        self.response = SimpleNamespace(status_code=429, headers=headers)
+
+
+async def test_a_429_with_a_date_that_no_calendar_has_burns_no_attempt(app, working, connection):
+    calls = []
+
+    @app.task(max_attempts=2)
+    async def call(ctx: Context) -> int:
+        async with ctx.limiter(KEY):
+            calls.append(ctx.attempt)
+            if len(calls) == 1:
+                raise Refusal({"Retry-After": "Mon, 01 Jan 2024 00:00:00 +99999999999999"})
+        return ctx.attempt
+
+    async with working():
+        assert await (await call.enqueue()).result(20) == 1
+    causes = await connection.fetch("select cause, burned from penstock.attempts")
+    assert [tuple(row) for row in causes] == [("throttled", False)]
 
 
 async def let_work(task) -> None:

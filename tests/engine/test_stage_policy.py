@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from penstock import Penstock
-from penstock.config import Settings
+from penstock import Penstock, worker
+from penstock.config import Settings, load
 from penstock.engine.overview import overview
 from penstock.engine.worker.coordinator import Coordinator, throttles
 from penstock.engine.worker.inbox import Held, Inbox
@@ -196,3 +196,24 @@ async def test_other_stages_go_on_while_one_waits_for_its_cycle(app: Penstock, w
         assert await asyncio.gather(*[(await often.enqueue(n)).result(10) for n in range(20)]) == list(range(20))
         counts = await held.counts()
     assert counts.done <= 1
+
+
+async def test_a_task_may_ask_for_more_looks_than_the_settings(database_url: str) -> None:
+    """Nobody tells the worker of the task, and by its settings it would not look again for an hour."""
+    settings = load(database_url=database_url, listen=False, poll_min_seconds=60, poll_max_seconds=3600)
+    app = Penstock("poll", settings=settings)
+
+    @app.task(poll=0.05)
+    async def looked_for() -> str:
+        return "found"
+
+    async with app, worker(app) as running:
+        assert running.runner is not None
+        looked = running.runner._discovery.polled_at
+        async with asyncio.timeout(20):
+            while running.runner._discovery.polled_at == looked:  # it has seen that there is nothing
+                await asyncio.sleep(0.01)
+        task = await looked_for.enqueue()
+        assert await task.result(timeout=20) == "found"
+    with pytest.raises(InvalidDefinition, match="poll = 0"):
+        app.task(name="never", poll=0)(looked_for)

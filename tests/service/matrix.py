@@ -63,6 +63,10 @@ async def _dead_letter(world: World) -> Values:
     return {"taskId": await world.dead_letter()}
 
 
+async def _dead_message(world: World) -> Values:
+    return {"messageId": await world.dead_message()}
+
+
 async def _stage(world: World) -> Values:
     return {"pipeline": "add", "stage": "add"}
 
@@ -89,6 +93,38 @@ async def _analysis(world: World) -> Values:
 
 async def _site(world: World) -> Values:
     return {"jobId": world.analysis_id, "siteId": world.site_id}
+
+
+async def _article(world: World) -> Values:
+    return {"slug": await world.article()}
+
+
+async def _revision(world: World) -> Values:
+    return {"slug": await world.article(), "number": 1}
+
+
+async def _generation(world: World) -> Values:
+    return {"generationId": 1}
+
+
+async def _new_generation(world: World) -> Values:
+    return {"generationId": await world.generation()}
+
+
+async def _saved_query(world: World) -> Values:
+    return {"queryId": await world.saved_query()}
+
+
+async def _project(world: World) -> Values:
+    return {"projectId": await world.project()}
+
+
+async def _decided_project(world: World) -> Values:
+    return {"projectId": await world.decided_project()}
+
+
+async def _record(world: World) -> Values:
+    return {"projectId": await world.project(), "number": 1}
 
 
 def _of_job(world: World) -> Values:
@@ -169,6 +205,11 @@ ROWS: dict[tuple[str, str], Row] = {
     ("GET", "/api/dead-letters"): Row(access=Access.OWNER_READS, query=_of_job),
     ("POST", "/api/dead-letters/replay"): Row(access=Access.OWNER_WRITES, body=_of_job),
     ("POST", "/api/dead-letters/{taskId}/replay"): Row(access=Access.OWNER_WRITES, ids=_dead_letter),
+    ("GET", "/api/dead-letters/messages"): Row(access=Access.ADMINS),
+    ("POST", "/api/dead-letters/messages/replay"): Row(access=Access.ADMINS, body=lambda world: {"most": 1}),
+    ("GET", "/api/dead-letters/messages/{messageId}"): Row(access=Access.ADMINS, ids=_dead_message),
+    ("DELETE", "/api/dead-letters/messages/{messageId}"): Row(access=Access.ADMINS, ids=_dead_message),
+    ("POST", "/api/dead-letters/messages/{messageId}/replay"): Row(access=Access.ADMINS, ids=_dead_message),
     ("PATCH", "/api/dead-letters/{taskId}"): Row(
         access=Access.OWNER_WRITES,
         ids=_dead_letter,
@@ -194,6 +235,74 @@ ROWS: dict[tuple[str, str], Row] = {
         access=Access.OWNER_WRITES, ids=_analysis, body=lambda world: {"fromStage": "model-analysis"}
     ),
     ("GET", "/api/models"): Row(access=Access.VIEWERS),
+    # article search
+    ("GET", "/api/articles"): Row(access=Access.VIEWERS),
+    ("POST", "/api/articles"): Row(
+        access=Access.OPERATORS, body=lambda world: {"title": "Lamps", "content": "Lamps give light."}
+    ),
+    ("POST", "/api/articles/import"): Row(
+        access=Access.OPERATORS,
+        files=lambda world: {"file": ("lamps.md", b"# Lamps\n\nLamps give light.\n", "text/markdown")},
+    ),
+    ("GET", "/api/articles/{slug}"): Row(access=Access.OWNER_READS, ids=_article),
+    ("PUT", "/api/articles/{slug}"): Row(
+        access=Access.OWNER_WRITES, ids=_article, body=lambda world: {"content": world.new_name()}
+    ),
+    ("DELETE", "/api/articles/{slug}"): Row(access=Access.OWNER_WRITES, ids=_article),
+    ("GET", "/api/articles/{slug}/revisions"): Row(access=Access.OWNER_READS, ids=_article),
+    ("GET", "/api/articles/{slug}/revisions/{number}"): Row(access=Access.OWNER_READS, ids=_revision),
+    ("GET", "/api/articles/{slug}/similar"): Row(access=Access.OWNER_READS, ids=_article),
+    ("GET", "/api/search"): Row(access=Access.VIEWERS, query=lambda world: {"q": "light"}),
+    ("GET", "/api/article-index"): Row(access=Access.VIEWERS),
+    ("GET", "/api/article-index/tasks"): Row(access=Access.VIEWERS),
+    ("POST", "/api/article-index/reindex"): Row(access=Access.ADMINS, body=lambda world: {"scope": "missing"}),
+    ("POST", "/api/article-index/retry-failed"): Row(access=Access.ADMINS, body=lambda world: {"category": "data"}),
+    ("POST", "/api/article-index/clear"): Row(access=Access.ADMINS, body=lambda world: {"olderThanDays": 30}),
+    ("GET", "/api/article-index/generations"): Row(access=Access.VIEWERS),
+    ("POST", "/api/article-index/generations"): Row(
+        access=Access.ADMINS, body=lambda world: {"name": world.new_name(), "chunkCharacters": 400, "overlap": 50}
+    ),
+    ("POST", "/api/article-index/generations/roll-back"): Row(access=Access.ADMINS),
+    ("POST", "/api/article-index/generations/{generationId}/switch"): Row(access=Access.ADMINS, ids=_generation),
+    ("DELETE", "/api/article-index/generations/{generationId}"): Row(access=Access.ADMINS, ids=_new_generation),
+    ("GET", "/api/article-index/generations/{generationId}/comparison"): Row(
+        access=Access.ADMINS, ids=_new_generation, query=lambda world: {"with": 1}
+    ),
+    ("GET", "/api/article-index/queries"): Row(access=Access.VIEWERS),
+    ("POST", "/api/article-index/queries"): Row(access=Access.OPERATORS, body=lambda world: {"query": "light"}),
+    ("DELETE", "/api/article-index/queries/{queryId}"): Row(access=Access.OWNER_WRITES, ids=_saved_query),
+    # record linking
+    ("GET", "/api/projects"): Row(access=Access.VIEWERS),
+    ("POST", "/api/projects"): Row(
+        access=Access.OPERATORS, body=lambda world: {"name": "People", "rows": [{"name": "Ada"}]}
+    ),
+    ("GET", "/api/projects/{projectId}"): Row(access=Access.OWNER_READS, ids=_project),
+    ("PATCH", "/api/projects/{projectId}"): Row(
+        access=Access.OWNER_WRITES, ids=_project, body=lambda world: {"name": "Persons"}
+    ),
+    ("DELETE", "/api/projects/{projectId}"): Row(access=Access.OWNER_WRITES, ids=_project),
+    # Without a contact for its requests the source is not asked: 409.
+    ("POST", "/api/projects/{projectId}/match"): Row(access=Access.OWNER_WRITES, ids=_project),
+    ("POST", "/api/projects/{projectId}/cancel"): Row(access=Access.OWNER_WRITES, ids=_project),
+    ("POST", "/api/projects/{projectId}/rerank"): Row(access=Access.OWNER_WRITES, ids=_project),
+    ("GET", "/api/projects/{projectId}/records"): Row(access=Access.OWNER_READS, ids=_project),
+    ("GET", "/api/projects/{projectId}/records/{number}"): Row(access=Access.OWNER_READS, ids=_record),
+    ("GET", "/api/projects/{projectId}/records/{number}/history"): Row(access=Access.OWNER_READS, ids=_record),
+    ("POST", "/api/projects/{projectId}/records/{number}/accept"): Row(
+        access=Access.OWNER_WRITES, ids=_record, body=lambda world: {"entity": "Q42"}
+    ),
+    ("POST", "/api/projects/{projectId}/records/{number}/reject"): Row(access=Access.OWNER_WRITES, ids=_record),
+    ("POST", "/api/projects/{projectId}/records/{number}/reopen"): Row(access=Access.OWNER_WRITES, ids=_record),
+    ("POST", "/api/projects/{projectId}/records/{number}/note"): Row(
+        access=Access.OWNER_WRITES, ids=_record, body=lambda world: {"note": "ask again"}
+    ),
+    ("POST", "/api/projects/{projectId}/accept"): Row(
+        access=Access.OWNER_WRITES, ids=_project, body=lambda world: {"minScore": 0.5}
+    ),
+    ("POST", "/api/projects/{projectId}/undo"): Row(
+        access=Access.OWNER_WRITES, ids=_decided_project, body=lambda world: {"record": 1}
+    ),
+    ("POST", "/api/projects/{projectId}/export"): Row(access=Access.OWNER_READS, ids=_project),
     # operations
     ("GET", "/api/stream"): Row(access=Access.VIEWERS, endless=True),
     ("GET", "/healthz"): Row(access=Access.OPEN),

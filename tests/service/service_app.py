@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from penstock import NotFound, Penstock, PermanentError
+from penstock.apps import article_search, record_linking
 from penstock.apps.website_analysis.api import router as analyses
 from penstock.config import Settings
 from tests.apps import sites_stages
@@ -42,12 +43,14 @@ def make(settings: Settings | None = None) -> Penstock:
         return started
 
     sites_stages.install(app)
+    article_search.install(app)
+    record_linking.install(app)
     return app
 
 
 def routers() -> list[APIRouter]:
     """Of the applications that ship with Penstock: their routes obey the same rules."""
-    return [analyses]
+    return [analyses, *article_search.routers(), *record_linking.routers()]
 
 
 app = make()

@@ -171,6 +171,13 @@ async def _standing(service: Service) -> list[Any]:
                       (select count(*) from penstock.tokens where revoked_at is null),
                       (select count(*) from penstock.jobs where paused_at is not null or cancelled_at is not null),
                       (select count(*) from penstock.stages where paused_at is not null),
+                      (select count(*) from article_search.revisions),
+                      (select string_agg(concat(p.id, p.name, p.run, p.deleted_at), ',' order by p.id)
+                       from record_linking.projects p),
+                      (select string_agg(concat(r.id, r.state, r.note), ',' order by r.id)
+                       from record_linking.records r),
+                      (select count(*) from article_search.saved_queries),
+                      (select string_agg(id || state, ',' order by id) from article_search.generations),
                       (select string_agg(name || role, ',' order by name) from penstock.users)"""
         )
     ]

@@ -105,6 +105,19 @@ select task_id, 1 + task_id % 3, lane, stage, 3, 1, 1, '{"type": "ShopError", "m
 insert into penstock.schedules (name, cron, pipeline, input, next_fire_at)
 values ('0', '0 3 * * *', 'add', '{"left": 1, "right": 2}', now() + interval '1 hour');
 insert into penstock.limits (key, rate) select 'shop ' || n, 5 from generate_series(1, 10) n;
+insert into article_search.articles (slug, title, owner, words)
+select slug, 'Lamps', 'fuzzer', to_tsvector('english', 'Lamps give light.') from unnest(array['0', '1', 'A', 'a']) slug;
+insert into article_search.revisions (article_id, revision, title, content, author, digest)
+select id, 1, title, 'Lamps give light.', owner, '' from article_search.articles;
+insert into article_search.saved_queries (owner, query) select 'fuzzer', n::text from generate_series(1, 5) n;
+insert into record_linking.projects (name, owner, source, columns, roles)
+select 'People', 'fuzzer', 'wikidata', array['name', 'born'], '{"name": {"role": "name"}}' from generate_series(1, 3);
+insert into record_linking.records (project_id, number, cells, state, query, language, entity, label, score, gap)
+select p, n, '{"name": "Ada"}', n % 9, 'Ada', 'en', 'Q1', 'Ada', 0.5, 0.1
+from generate_series(1, 3) p, generate_series(1, 20) n;
+insert into record_linking.candidates (record_id, rank, entity, label, score, parts)
+select id, 1, 'Q1', 'Ada', 0.5, '[{"feature": "name", "weight": 1, "value": 0.5, "points": 0.5, "said": "alike"}]'
+from record_linking.records;
 """
 
 

@@ -1,6 +1,7 @@
 """Dead letters, groups of errors and single items over HTTP: seen and moved by their owners only."""
 
 import json
+import time
 
 from penstock.testing import drain
 from tests.service import world as worlds
@@ -119,6 +120,34 @@ async def test_all_that_match_are_replayed_after_a_dry_run_and_no_others(service
     )
     assert {row["task_id"] for row in states if row["state"] == "ERROR"} == {other, bobs}
     assert {row["task_id"] for row in states if row["state"] == "PENDING"} == set(mine)
+
+
+async def test_a_canary_that_does_not_end_leaves_the_others_dead(service: Service) -> None:
+    world = await worlds.make(service)
+    ann = await service.client("ann")
+    mine = {await world.dead_letter(message="no answer") for _ in range(3)} | {world.items["ERROR"]}
+    asked = {"pipeline": "look_up", "canary": True, "canarySeconds": 0.3, "most": 2}
+    answer = (await ann.post("/api/dead-letters/replay", json=asked)).json()
+    assert (answer["replayed"], answer["stopped"], answer["nextCursor"]) == (1, True, None)
+    assert answer["canary"]["state"] is None and answer["canary"]["itemId"] in mine
+    dead = await service.fetch("select task_id from penstock.outcomes where status = 3")
+    assert mine - {row["task_id"] for row in dead} == {answer["canary"]["itemId"]}
+
+
+async def test_a_replay_is_no_faster_than_asked_and_holds_no_request_for_long(service: Service) -> None:
+    world = await worlds.make(service)
+    ann = await service.client("ann")
+    for _ in range(4):
+        await world.dead_letter(message="no answer")
+    began = time.monotonic()
+    asked = {"pipeline": "look_up", "perSecond": 4, "most": 4}
+    answer = (await ann.post("/api/dead-letters/replay", json=asked)).json()
+    assert answer["replayed"] == 4 and not answer["stopped"] and answer["canary"] is None
+    assert time.monotonic() - began >= 0.7
+    slow = await ann.post("/api/dead-letters/replay", json={"perSecond": 2, "most": 1000})
+    assert slow.status_code == 400 and "Ask for 120 at a time" in slow.text
+    for wrong in ({"perSecond": 0}, {"canarySeconds": 31}, {"stopAfter": 0}):
+        assert (await ann.post("/api/dead-letters/replay", json=wrong)).status_code in (400, 422)
 
 
 async def test_others_jobs_and_everybodys_letters_cannot_be_replayed(service: Service) -> None:

@@ -43,6 +43,17 @@ class World:
         )
         return item.id
 
+    async def dead_message(self, raw: bytes = b"no envelope") -> int:
+        """As a relay brings it home; its queue is none that is known here."""
+        (row,) = await self.service.fetch(
+            """insert into penstock.dead_messages (transport, queue, raw, reason, deliveries, digest, token)
+               values ('redis', 'elsewhere', $1, 'it is no JSON', 1, sha256($1), gen_random_uuid()::text)
+               returning id""",
+            raw,
+        )
+        number: int = row["id"]
+        return number
+
     async def waiting(self, owner: str | None = "ann") -> int:
         item = await self.service.app.enqueue("add", {"left": 1, "right": 2}, owner=owner, delay=3600)
         return item.id
@@ -80,6 +91,52 @@ class World:
         )
         return name
 
+    async def article(self) -> str:
+        """One of ann's that nobody else may see, as its route stores it, and without a task that would run later."""
+        ann = await self.service.client("ann")
+        body = {"title": self.new_name(), "content": "Lamps give light.", "skipEmbedding": True}
+        answer = await ann.post("/api/articles", json=body)
+        assert answer.status_code == 201, answer.text
+        slug: str = answer.json()["slug"]
+        return slug
+
+    async def generation(self) -> int:
+        """An index beside the first one, which may be dropped."""
+        (row,) = await self.service.fetch(
+            """insert into article_search.generations (name, embedder, model, dimensions, chunker, state, created_by)
+               select $1, embedder, model, dimensions, chunker, 'ready', 'root'
+               from article_search.generations where id = 1 returning id""",
+            self.new_name(),
+        )
+        made: int = row["id"]
+        await self.service.fetch(
+            f"create table article_search.vectors_{made} (like article_search.vectors_1 including all)"
+        )
+        return made
+
+    async def saved_query(self) -> int:
+        """Another one of ann's."""
+        (row,) = await self.service.fetch(
+            "insert into article_search.saved_queries (owner, query) values ('ann', $1) returning id", self.new_name()
+        )
+        query_id: int = row["id"]
+        return query_id
+
+    async def project(self) -> int:
+        """One of ann's, whose records wait to be matched."""
+        ann = await self.service.client("ann")
+        answer = await ann.post("/api/projects", json={"name": self.new_name(), "rows": [{"name": "Ada"}]})
+        assert answer.status_code == 201, answer.text
+        project_id: int = answer.json()["projectId"]
+        return project_id
+
+    async def decided_project(self) -> int:
+        """One with a decision that can be undone."""
+        project_id = await self.project()
+        answer = await (await self.service.client("ann")).post(f"/api/projects/{project_id}/records/1/reject")
+        assert answer.status_code == 200, answer.text
+        return project_id
+
     async def user(self) -> str:
         name = self.new_name()
         await self.service.add_user(name, "viewer")
@@ -90,7 +147,8 @@ class World:
 
     async def fresh_limit(self) -> None:
         await self.service.fetch(
-            "insert into penstock.limits (key, rate) values ($1, 5) on conflict do nothing", self.limit_key
+            "insert into penstock.limits (key, rate) values ($1, 5) on conflict (key) do update set rate = 5",
+            self.limit_key,
         )
 
 

@@ -156,7 +156,7 @@ async def test_a_limit_replaced_while_we_wait_for_its_row_is_not_taken_for_none(
     await limits.configure(connection, KEY, rate=1, burst=1)
     other = await asyncpg.connect(database_url)
     async with other.transaction():
-        await limits.remove(other, KEY)
+        await other.execute("delete from penstock.limits where key = $1", KEY)
         await limits.configure(other, KEY, rate=1, burst=1)
         taking = asyncio.create_task(limits.take(connection, KEY, [1] * 9))
         await asyncio.wait_for(waits_for_a_lock(other), 10)
@@ -289,6 +289,23 @@ async def test_a_limit_can_be_removed_once(connection):
     assert await limits.remove(connection, KEY)
     assert not await limits.remove(connection, KEY)
     assert (await limits.take(connection, KEY, [1] * 9)).granted == 9
+
+
+async def test_a_removed_key_is_not_shown_can_be_limited_again_and_is_forgotten_after_a_while(connection):
+    await limits.configure(connection, KEY, rate=1, burst=3)
+    await limits.penalise(connection, KEY, 600, "429")
+    [before] = await limits.known(connection, [KEY])
+    await limits.remove(connection, KEY)
+    [removed] = await limits.known(connection, [KEY])
+    assert (removed.rate, removed.blocked_seconds) == (None, 0)
+    assert removed.since > max(before.since, before.version)
+    assert await limits.listing(connection) == []
+    assert await limits.forget_passed_blocks(connection, older_than_seconds=60) == 0
+    await limits.configure(connection, KEY, rate=1, burst=3)
+    assert (await limits.take(connection, KEY, [1] * 9)).granted == 3
+    await limits.remove(connection, KEY)
+    await connection.execute("update penstock.limits set updated_at = updated_at - interval '2 minutes'")
+    assert await limits.forget_passed_blocks(connection, older_than_seconds=60) == 1
 
 
 async def test_only_passed_blocks_of_keys_without_a_limit_are_forgotten(connection):

@@ -297,6 +297,9 @@ class DeafPool:
             self._connection = connection
             yield self
 
+    async def fetch(self, query, *args):
+        return await self._connection.fetch(query, *args)
+
     async def fetchrow(self, query, *args):
         if self.deaf and "insert into" in query:
             raise asyncpg.ReadOnlySQLTransactionError("a standby")

@@ -90,7 +90,7 @@ HOT = [
         ([1] * 20, list(range(1, 21)), [25] * 20, [at] * 20, [first] * 20, 500, 1),
         {"queue_ready", "queue_pkey", "tasks_pkey"},
     ),
-    ("claim by id", queue.claim_by_id, ([1, 2, 3], 1, [1], 0.0), {"queue_pkey", "tasks_pkey"}),
+    ("claim by id", queue.claim_by_id, ([1, 2, 3], 1, [1], 0.0, False), {"queue_pkey", "tasks_pkey"}),
     ("finish", queue.finish, ([1, 2], [1, 2], None, None, None, 1, None), {"queue_pkey"}),
     ("settled before", queue.settled_before, ([1, 2], [1, 2]), {"outcomes_pkey"}),
     ("advance", queue.advance, ([1], [1], [1], [2], [None], [None], 1, [None], [False]), {"queue_pkey"}),

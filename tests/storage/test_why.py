@@ -11,7 +11,7 @@ from penstock.engine.why import Reason, Why, explain
 from penstock.errors import TaskNotFound
 from penstock.lifecycle import State
 from penstock.model import Finish, Release
-from penstock.storage import jobs, lanes, limits, queue, stages, tasks, workers
+from penstock.storage import jobs, lanes, limits, queue, relay, stages, tasks, workers
 from penstock.storage.queue import Wanted
 from penstock.storage.stages import Declared
 from penstock.storage.tasks import NewTask
@@ -30,7 +30,7 @@ class World:
         task_id, _ = await tasks.enqueue(self.connection, NewTask(pipeline="mail", input="{}", **options))
         return task_id
 
-    async def worker(self, *, lease_seconds: float = 60.0, busy: int = 0, idle: int = 10) -> int:
+    async def worker(self, *, lease_seconds: float = 60.0, busy: int = 0, idle: int = 10, **told: Any) -> int:
         worker = await workers.register(
             self.connection,
             supervisor=uuid4(),
@@ -41,7 +41,7 @@ class World:
             stages=[self.stage],
             lease_seconds=lease_seconds,
         )
-        status = {"stages": {LABEL: {"processors": {"idle": idle, "busy": busy, "error": 0}}}}
+        status = {"stages": {LABEL: {"processors": {"idle": idle, "busy": busy, "error": 0}, **told}}}
         await workers.heartbeat(
             self.connection, [workers.Heartbeat(worker=worker, running=[], status=status)], lease_seconds
         )
@@ -271,6 +271,62 @@ async def test_a_task_that_is_due_for_long_while_workers_rest_is_overlooked(worl
     why = await world.why(task_id)
     assert why.reason is Reason.OVERLOOKED
     assert "due for 30 s" in why.sentence
+
+
+BY_REDIS = {"transport": "redis", "bypassed": False, "silent_seconds": 0.5, "away_seconds": 0.0}
+
+
+async def test_a_broker_that_is_away_is_the_reason_while_workers_wait_for_it(world: World) -> None:
+    await world.worker(**{**BY_REDIS, "away_seconds": 4.0, "problem": "The broker redis refuses: no."})
+    await world.enqueue()
+    why = await world.why(await world.enqueue())
+    assert why.reason is Reason.BROKER_AWAY
+    assert "not announced yet, because redis has been away for 4.0 s: The broker redis refuses: no." in why.sentence
+    assert "PENSTOCK_BROKER_PATIENCE_SECONDS" in (why.next_step or "")
+
+
+async def test_a_task_that_nobody_relays_says_so(world: World) -> None:
+    await world.worker(**BY_REDIS)
+    task_id = await world.enqueue()
+    why = await world.why(task_id)
+    assert why.reason is Reason.NO_RELAY
+    assert "nobody relays to redis" in why.sentence
+    await relay.hold(world.connection, "redis", uuid4(), 60.0)
+    why = await world.why(task_id)
+    assert (why.reason, "announces it to redis" in why.sentence) == (Reason.DUE, True)
+
+
+async def test_a_task_that_was_announced_and_not_taken_says_since_when(world: World) -> None:
+    await world.worker(**BY_REDIS)
+    task_id = await world.enqueue()
+    await world.connection.execute("update penstock.queue set sent_at = now() - interval '12 seconds'")
+    why = await world.why(task_id)
+    assert why.reason is Reason.ANNOUNCED
+    assert "announced to redis 12 s ago, and no worker has taken it" in why.sentence
+
+
+async def test_a_relay_that_passes_a_task_by_is_noticed(world: World) -> None:
+    await world.worker(**BY_REDIS)
+    task_id = await world.enqueue()
+    await relay.hold(world.connection, "redis", uuid4(), 60.0)
+    await world.connection.execute("update penstock.queue set run_at = now() - interval '30 seconds'")
+    why = await world.why(task_id)
+    assert why.reason is Reason.NOT_ANNOUNCED
+    assert "due for 30 s" in why.sentence
+
+
+async def test_a_stage_that_is_claimed_past_its_broker_says_why(world: World) -> None:
+    await world.worker(**{**BY_REDIS, "bypassed": True, "silent_seconds": 40.0})
+    why = await world.why(await world.enqueue())
+    assert why.reason is Reason.DUE
+    assert "claimed from PostgreSQL meanwhile, because nothing came from redis for 40 s." in why.sentence
+
+
+async def test_a_worker_that_claims_from_postgresql_makes_the_broker_no_reason(world: World) -> None:
+    await world.worker(**{**BY_REDIS, "away_seconds": 4.0})
+    await world.worker(transport="postgres")
+    why = await world.why(await world.enqueue())
+    assert (why.reason, "redis" in why.sentence) == (Reason.DUE, False)
 
 
 async def test_every_reason_has_a_test_above() -> None:

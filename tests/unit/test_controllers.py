@@ -14,6 +14,7 @@ from penstock.engine.control.ingest_batch import IngestBatch, IngestBounds
 from penstock.engine.control.lock_expiry import lock_expiry
 from penstock.engine.control.pressure import Pressure
 from penstock.engine.control.provider_pace import Outcome, Pace, PaceBounds
+from penstock.engine.control.relay_ahead import relay_ahead
 
 share = st.floats(0, 1)
 milliseconds = st.floats(0, 1e6)
@@ -317,3 +318,22 @@ def test_what_is_left_of_a_claim_is_never_more_than_wanted_nor_less_than_the_lea
     left = shrunk(Decision(value=wanted, reason="wanted"), factor=factor, least=least, reason="trouble")
     assert min(wanted, least) <= left.value <= wanted
     assert left.reason == "wanted" if factor >= 1 else left.reason.endswith("trouble")
+
+
+# ---------------------------------------------------------------- messages ahead
+
+
+def test_messages_ahead_follow_what_workers_take_in_half_a_second() -> None:
+    assert relay_ahead(before=1000, taken_per_second=400, waiting=900, most=10_000) == 200
+    assert relay_ahead(before=1000, taken_per_second=1, waiting=900, most=10_000) == 100
+    assert relay_ahead(before=1000, taken_per_second=90_000, waiting=900, most=10_000) == 10_000
+
+
+def test_messages_ahead_double_when_workers_have_nearly_emptied_the_queue() -> None:
+    assert relay_ahead(before=1000, taken_per_second=400, waiting=100, most=10_000) == 2000
+    assert relay_ahead(before=8000, taken_per_second=400, waiting=100, most=10_000) == 10_000
+
+
+def test_messages_ahead_stay_while_nobody_takes_any() -> None:
+    assert relay_ahead(before=700, taken_per_second=0, waiting=700, most=10_000) == 700
+    assert relay_ahead(before=700, taken_per_second=0, waiting=0, most=10_000) == 700

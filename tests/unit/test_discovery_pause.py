@@ -13,7 +13,7 @@ from penstock.engine.worker.discovery import Discovery
 async def _pausing(wake: asyncio.Event) -> None:
     """A discovery that finds nothing, again and again; only the parts that its pause uses are there."""
     settings = Settings(poll_min_seconds=30, poll_max_seconds=60)
-    discovery = SimpleNamespace(_paced=False, _settings=settings, _wake=wake)
+    discovery = SimpleNamespace(_paced=False, _settings=settings, _longest_pause_seconds=60.0, _wake=wake)
     while True:
         await Discovery._pause(cast(Discovery, discovery), 0)
         wake.clear()

@@ -56,7 +56,7 @@ class Frozen:
 async def test_permits_that_a_frozen_process_wakes_up_with_are_not_used(monkeypatch, pool_of):
     clock = Frozen()
     monkeypatch.setattr(permits, "monotonic", clock)
-    monkeypatch.setattr("penstock.engine.limits.monotonic", clock)
+    monkeypatch.setattr("penstock.engine.key_budget.monotonic", clock)
     freezes = iter([10.0, 0.0])
     pool = pool_of(lambda: setattr(clock, "now", clock.now + next(freezes)))
     await Limiters(pool, Events()).of("k").acquire()
@@ -78,6 +78,9 @@ def pool_of():
 
         async def __aexit__(self, *args):
             return None
+
+        async def fetch(self, query, *args):
+            return []
 
         async def fetchrow(self, query, *args):
             self.questions += 1

@@ -1,10 +1,12 @@
 """Wrong settings: each gets one sentence of ours with the name, the value and what is allowed."""
 
+from typing import Any
+
 import pytest
 
 from penstock import config
 from penstock.config import Settings, allowed, load, unknown_variables
-from penstock.errors import InvalidSetting
+from penstock.errors import InvalidSetting, UsageError
 from penstock.failpoints import Failpoints
 
 
@@ -106,3 +108,17 @@ def test_a_wrong_failpoint_is_a_sentence_not_a_bare_value_error(variable: str, v
         Failpoints.from_environment({variable: value})
     assert str(refused.value).startswith(f"{variable} = {value!r} will not do: ")
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "example"),
+    [
+        ({"transport": "redis"}, "PENSTOCK_REDIS_URL does not say where it is (for example redis://"),
+        ({"transport": "rabbitmq"}, "PENSTOCK_RABBITMQ_URL does not say where it is (for example amqp://"),
+        ({"limiter": "redis"}, "PENSTOCK_REDIS_URL does not say where it is (for example redis://"),
+    ],
+)
+def test_a_broker_without_an_address_is_refused_with_an_example(chosen: dict[str, Any], example: str):
+    with pytest.raises(UsageError) as refused:
+        load(**chosen)
+    assert example in str(refused.value)

@@ -32,6 +32,8 @@ COMMANDS: dict[str, str] = {
     "limits": "Fleet-wide budgets per key.",
     "catalogue": "Enrich product lists: the local products, imports, exports, watched folders.",
     "sites": "Analyse websites: add them, watch them, edit their prompts, report.",
+    "articles": "Write, import and find articles, and look after their index.",
+    "link": "Match records against Wikidata: import, match, review, export.",
     "users": "Who may use the service: create, list, let in, disable, change roles.",
     "tokens": "Create, list and revoke tokens for programs.",
     "migrate": "Bring the database schema up to date.",

@@ -10,7 +10,12 @@ from penstock.cli import demo_app
 from penstock.engine.app import Penstock
 
 # Each has `install(app)`, and `routers()` if it answers requests of its own.
-_APPLICATIONS = ("penstock.apps.catalogue", "penstock.apps.website_analysis")
+_APPLICATIONS = (
+    "penstock.apps.catalogue",
+    "penstock.apps.website_analysis",
+    "penstock.apps.article_search",
+    "penstock.apps.record_linking",
+)
 
 
 def installed() -> list[ModuleType]:

@@ -61,7 +61,7 @@ def register(app: typer.Typer) -> None:
         opened = await session.app()
         layout = await layout_of(opened, job)
         progress = session.out.progress(layout.rows)
-        with _target(file) as target:
+        with whole_file(file) as target:
             if (format or _format_of(file)) is FileFormat.csv:
                 cells = await _csv(opened, layout, target, progress, form, bom)
             else:
@@ -106,7 +106,7 @@ async def _xlsx(app: "Penstock", layout: "Layout", target: BinaryIO, progress: "
 
 
 @contextmanager
-def _target(file: str) -> Iterator[BinaryIO]:
+def whole_file(file: str) -> Iterator[BinaryIO]:
     """A file appears under its name when it is whole; one that was there before stays until then."""
     if file == "-":
         yield sys.stdout.buffer

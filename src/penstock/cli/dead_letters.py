@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from penstock.cli import dead_letters_messages
 from penstock.cli.command import command
 from penstock.cli.output import Column
 from penstock.cli.pages import AfterOption, LimitOption, YesOption, actor, confirmed, place_of, show_page, written
@@ -29,6 +30,10 @@ InputOption = Annotated[
 CanaryOption = Annotated[bool, typer.Option("--canary", help="Replay one first; stop if it fails again.")]
 CanarySeconds = Annotated[float, typer.Option("--canary-seconds", min=0.1, help="How long to wait for it.")]
 RateOption = Annotated[float | None, typer.Option("--rate", help="At most so many per second.")]
+StopOption = Annotated[
+    int | None,
+    typer.Option("--stop-after", min=1, help="Stop when so many failed again with the same error; 10 with --canary."),
+]
 AllOption = Annotated[bool, typer.Option("--all", help="Everything that matches the filters.")]
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -47,12 +52,16 @@ def register(app: typer.Typer) -> None:
         after: AfterOption = None,
     ) -> None:
         """Tasks that ended as ERROR, newest first."""
-        from penstock.engine.steering import dead_letters
+        from penstock.engine.steering import dead_letters, dead_messages
 
         wanted = await _filter(session, pipeline, error, since, job)
         page = await dead_letters.page(await session.app(), wanted, after=place_of(after), limit=limit)
-        empty = "No dead letter matches." if any((pipeline, error, since, job)) else "No dead letters. All is well."
+        messages = sum((await dead_messages.open_counts(await session.app())).values())
+        well = "No task is a dead letter." if messages else "No dead letters. All is well."
+        empty = "No dead letter matches." if any((pipeline, error, since, job)) else well
         show_page(session, [_row(row) for row in page.rows], written(page.next), COLUMNS, empty=empty)
+        if messages:
+            _say_messages(session, messages)
 
     @command(app)
     async def show(session: Session, task: TaskId) -> None:
@@ -70,6 +79,13 @@ def register(app: typer.Typer) -> None:
         await _edit(session, task, new_input)
 
     _register_replay(app)
+    dead_letters_messages.register(app)
+
+
+def _say_messages(session: Session, count: int) -> None:
+    """The other kind of dead letter, which this list does not hold."""
+    word = "message of a broker is" if count == 1 else "messages of brokers are"
+    session.out.say(f"{count:,} {word} dead as well: `penstock dead-letters messages list`.")
 
 
 def _register_replay(app: typer.Typer) -> None:
@@ -85,6 +101,7 @@ def _register_replay(app: typer.Typer) -> None:
         canary: CanaryOption = False,
         canary_seconds: CanarySeconds = 60.0,
         rate: RateOption = None,
+        stop_after: StopOption = None,
         yes: YesOption = False,
     ) -> int:
         """Run dead letters again: the given ones, or with --all everything that matches the filters."""
@@ -93,11 +110,12 @@ def _register_replay(app: typer.Typer) -> None:
         if bool(tasks) == every:
             raise UsageError("Name the tasks to replay, or use --all with filters; one of the two.")
         if tasks:
-            if canary or rate is not None or any((pipeline, error, since, job)):
-                raise UsageError("--canary, --rate and the filters go with --all, not with single tasks.")
+            if canary or rate is not None or stop_after is not None or any((pipeline, error, since, job)):
+                raise UsageError("--canary, --rate, --stop-after and the filters go with --all, not with single tasks.")
             return await _replay_these(session, tasks)
         wanted = await _filter(session, pipeline, error, since, job)
-        return await _replay_all(session, wanted, canary=canary, canary_seconds=canary_seconds, rate=rate, yes=yes)
+        pace: dict[str, Any] = {"canary": canary, "canary_seconds": canary_seconds, "per_second": rate}
+        return await _replay_all(session, wanted, {**pace, "stop_after": stop_after}, yes=yes)
 
 
 async def _filter(
@@ -159,15 +177,7 @@ async def _replay_these(session: Session, task_ids: list[int]) -> int:
     return 0
 
 
-async def _replay_all(
-    session: Session,
-    wanted: "DeadLetterFilter",
-    *,
-    canary: bool,
-    canary_seconds: float,
-    rate: float | None,
-    yes: bool,
-) -> int:
+async def _replay_all(session: Session, wanted: "DeadLetterFilter", pace: dict[str, Any], *, yes: bool) -> int:
     from penstock.engine.steering import dead_letters
 
     app = await session.app()
@@ -178,15 +188,7 @@ async def _replay_all(
         return 0
     confirmed(session, f"Replay {count:,}{' or more' if more else ''} dead letters?", yes=yes)
     progress = session.out.progress(None if more else count)
-    done = await dead_letters.replay_matching(
-        app,
-        wanted,
-        by=actor(),
-        canary=canary,
-        canary_seconds=canary_seconds,
-        per_second=rate,
-        tell=progress.update,
-    )
+    done = await dead_letters.replay_matching(app, wanted, by=actor(), tell=progress.update, **pace)
     progress.end(done.replayed)
     session.out.show(_report(done), lambda: _sentence(done))
     return 1 if done.stopped else 0
@@ -197,6 +199,7 @@ def _report(done: "Replay") -> dict[str, Any]:
     return {
         "replayed": done.replayed,
         "stopped": done.stopped,
+        "failed_again": done.failed_again,
         "canary": None
         if first is None
         else {
@@ -211,7 +214,8 @@ def _report(done: "Replay") -> dict[str, Any]:
 def _sentence(done: "Replay") -> str:
     first = done.canary
     if first is None or first.passed:
-        return f"{done.replayed:,} dead letters run again."
+        said = f"{done.replayed:,} dead letters run again."
+        return f"{said} {done.failed_again:,} failed with the same error, so the others stay." if done.stopped else said
     if first.state is None:
         ask = f"`penstock tasks why {first.task_id}`"
         return f"The canary, task {first.task_id}, has not ended in time, so the others stay. {ask}"

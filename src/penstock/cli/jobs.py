@@ -51,6 +51,7 @@ def register(app: typer.Typer) -> None:
             "file": None if found.file is None else asdict(found.file),
             "lanes": found.lanes,
             "newest_errors": found.newest_errors,
+            "callback": None if found.callback is None else asdict(found.callback),
         }
         session.out.show(data, lambda: _described(found))
 
@@ -184,6 +185,8 @@ def _described(found: "JobDetails") -> str:
         if lane["paused_at"] is not None and view.state.name == "PAUSED":
             why = f": {clean(lane['pause_reason'])}" if lane["pause_reason"] else ""
             pairs["paused"] = f"by {clean(lane['paused_by'] or '–')} {when(lane['paused_at'], view.read_at)}{why}"
+    if found.callback is not None:
+        pairs["then"] = _called(found)
     text = fields(pairs)
     if len(found.steps.steps) > 1:
         text += "\n\n" + _steps(found)
@@ -191,6 +194,18 @@ def _described(found: "JobDetails") -> str:
         lines = [f"  task {one['task_id']}  {error_line(one['error'])}" for one in found.newest_errors]
         text += "\n\nnewest errors\n" + "\n".join(lines) + f"\n  → penstock dead-letters list --job {view.id}"
     return text
+
+
+def _called(found: "JobDetails") -> str:
+    callback = found.callback
+    assert callback is not None
+    name = clean(callback.pipeline)
+    if callback.called_back_at is None:
+        return f"{name}, when every task has ended"
+    at = when(callback.called_back_at, found.job.read_at)
+    if callback.problem is not None:
+        return f"{name} could not be called {at}: {clean(callback.problem)}"
+    return f"{name}, called {at} as task {callback.task_id}"
 
 
 def _steps(found: "JobDetails") -> str:

@@ -7,7 +7,7 @@ from penstock.cli.output import Column, duration, shown, write_table
 from penstock.cli.readable import clean
 from penstock.cli.stages import COLUMNS as STAGE_COLUMNS
 from penstock.cli.stages import EMPTY as NO_STAGES
-from penstock.cli.stages import as_row
+from penstock.cli.stages import TRANSPORT, as_row
 from penstock.engine.wording import ago, size
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ def _workers(found: "Overview") -> str:
 
 
 def _stages(found: "Overview") -> str:
-    return _table("stages", [as_row(one) for one in found.stages], STAGE_COLUMNS, NO_STAGES)
+    brokers = any(one.transport not in (None, "postgres") or one.in_broker for one in found.stages)
+    columns = (*STAGE_COLUMNS[:-1], TRANSPORT, STAGE_COLUMNS[-1]) if brokers else STAGE_COLUMNS
+    return _table("stages", [as_row(one) for one in found.stages], columns, NO_STAGES)
 
 
 def _table(title: str, rows: list[dict[str, object]], columns: tuple[Column, ...], empty: str) -> str:

@@ -46,7 +46,7 @@ class ServiceProcess:
             "app": app,
             "url": url,
             "extensions": list(extensions),
-            "settings": settings.model_dump(mode="json", exclude={"database_url", "app"}),
+            "settings": settings.handed_on(),
             "listening": listening.fileno(),
         }
         self.ready = asyncio.Event()

@@ -147,21 +147,12 @@ def _read(file: str) -> bytes:
 
 async def _add(session: Session, wish: "Wish", name: str | None, owner: str) -> "Added":
     from penstock.apps.website_analysis.submitting import submit
-    from penstock.engine import accounts
+    from penstock.cli.owners import require_owner
     from penstock.engine.acting import By
-    from penstock.errors import NotKnown, UsageError
     from penstock.intake.submit import Submission
 
     opened = await session.serving_app()
-    try:
-        await accounts.require_user(opened, owner)
-    except NotKnown:
-        if owner != accounts.FIRST_ADMIN:
-            raise
-        raise UsageError(
-            f"There is no user {owner!r} yet: the first `penstock up` makes it. Start `penstock up` first, in another "
-            "terminal; it also does the work. Or name a user that is there with --owner."
-        ) from None
+    await require_owner(opened, owner)
     submission = Submission(owner=owner, pipeline="sites", name=name, by=By.command_line())
     return await submit(opened, submission, wish)
 

@@ -41,10 +41,10 @@ def register(app: typer.Typer) -> None:
             f"  {setting} penstock up\nand then\n  penstock sites add http://{place}/ --wait --report report.html",
         )
         async with server:
-            await _until_told()
+            await until_told()
 
 
-async def _until_told() -> None:
+async def until_told() -> None:
     told = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, told.set)

@@ -27,6 +27,8 @@ def described(view: StageView, at_work: AtWork, now: datetime) -> str:
         "stage": clean(view.label),
         "state": str(as_row(view)["note"]),
         "tasks": f"{view.waiting:,} waiting (oldest {duration(view.oldest_wait_seconds)}), {view.running:,} running",
+        "transport": str(as_row(view)["told_by"]),
+        **({"queues": ", ".join(view.told_by.queues)} if view.told_by.queues else {}),
         "processors": f"{states} in {view.workers:,} workers",
         "run time": f"{run_time(view.mean_run_seconds)} in the last hour, "
         f"{run_time(view.mean_run_seconds_last_minute)} in the last minute",

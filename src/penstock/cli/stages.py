@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
         from penstock.engine.overview import overview
 
         async with session.connection() as connection:
-            views = (await overview(connection)).stages
+            views = (await overview(connection, session.settings)).stages
         session.out.table([as_row(view) for view in views], LISTED, empty=EMPTY)
 
     @command(app)
@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
         from penstock.engine.overview import of_stage, overview
 
         async with session.connection() as connection:
-            seen = await overview(connection)
+            seen = await overview(connection, session.settings)
         view, at_work = of_stage(seen, stage)
         session.out.show(as_data(view, at_work), lambda: described(view, at_work, seen.read_at))
 
@@ -114,6 +114,8 @@ def run_time(seconds: float | None) -> str:
     return "–" if seconds is None else span(seconds) if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
 
+TRANSPORT = Column(key="told_by", title="transport")
+
 # What `stages list` shows besides the columns of the status screen, which has less room.
 LISTED = (
     *COLUMNS[:-1],
@@ -121,6 +123,7 @@ LISTED = (
     Column(key="success_rate", title="success", right=True, show=share),
     Column(key="failure_rate", title="failure", right=True, show=share),
     Column(key="retries_last_hour", title="retries/h"),
+    TRANSPORT,
     COLUMNS[-1],
 )
 
@@ -131,4 +134,26 @@ def as_row(view: "StageView") -> dict[str, Any]:
         note = f"paused by {view.paused_by or '–'}" + (f": {view.pause_reason}" if view.pause_reason else "")
     elif not view.workers:
         note = "no worker"
-    return {**asdict(view), "label": view.label, "note": clean(note)}
+    return {
+        **asdict(view),
+        "label": view.label,
+        "note": clean(note),
+        "transport": view.transport,
+        "told_by": _told_by(view),
+        "broker": asdict(view.told_by),
+    }
+
+
+def _told_by(view: "StageView") -> str:
+    """The transport and what is odd about it. That an idle stage hears nothing is not odd."""
+    told = view.told_by
+    said = told.name or "–"
+    if told.refused:
+        said += " (bypassed: it refuses)" if told.bypassed else " (it refuses)"
+    elif told.away_seconds:
+        said += f" ({'bypassed: ' if told.bypassed else ''}away for {span(told.away_seconds)})"
+    elif told.bypassed and view.oldest_wait_seconds is not None:
+        said += f" (bypassed: silent for {span(told.silent_seconds)})"
+    elif told.configured_here and told.name is not None:
+        said += " (configured here)"
+    return f"{said}, {view.in_broker:,} sent" if view.in_broker else said

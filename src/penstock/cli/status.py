@@ -14,5 +14,5 @@ def register(app: typer.Typer) -> None:
         from penstock.engine.overview import overview
 
         async with session.connection() as connection:
-            found = await overview(connection)
+            found = await overview(connection, session.settings)
         session.out.show(found, lambda: screen(found))

@@ -36,7 +36,7 @@ async def _look(session: Session) -> "Overview":
     from penstock.engine.overview import overview
 
     async with session.connection() as connection:
-        return await overview(connection)
+        return await overview(connection, session.settings)
 
 
 async def _print(session: Session) -> None:

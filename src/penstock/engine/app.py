@@ -10,16 +10,17 @@ from typing import Any, TypeVar
 import asyncpg
 
 from penstock.config import Settings, load
-from penstock.engine import foreign, scheduling
+from penstock.contracts import JobHandler
+from penstock.engine import fan_in, foreign, handling, scheduling
 from penstock.engine.background import BackgroundTask, Decorator, Pipeline
+from penstock.engine.counted_in_redis import CountedInRedis
 from penstock.engine.definition import PipelineDefinition, define_stage
-from penstock.engine.enqueue import EnqueueOptions, Hints, encoded_rows, prepare, store_many
+from penstock.engine.enqueue import EnqueueOptions, Hints, encoded_rows, prepare, store_many, with_trace
 from penstock.engine.events import Events
 from penstock.engine.handles import Task, Waiter
 from penstock.engine.jobs import Job
 from penstock.engine.retry import RetryPolicy
 from penstock.engine.schedule import Missed, ScheduleDefinition
-from penstock.engine.tracing import current_trace
 from penstock.errors import InvalidDefinition, UnknownTask, UsageError
 from penstock.model import Priority
 from penstock.storage import database, embedded, migrate, stages, tasks
@@ -43,6 +44,7 @@ class Penstock:
         self.schedules: dict[str, ScheduleDefinition] = {}
         self.stage_ids: dict[tuple[str, str], int] = {}
         self.waiter = Waiter(self)
+        self.counted_in_redis = CountedInRedis(self)
         self._pool: asyncpg.Pool | None = None
         self._opening = asyncio.Lock()
         self._server: embedded.EmbeddedServer | None = None
@@ -77,6 +79,7 @@ class Penstock:
         order: int | None = None,
         batch: int | None = None,
         throttle: int | None = None,
+        poll: float | timedelta | None = None,
         timeout: float | timedelta | None = None,
         max_attempts: int | None = None,
         max_running: int | None = None,
@@ -84,24 +87,23 @@ class Penstock:
         priority: int | str | Priority = Priority.NORMAL,
         lane: str | None = None,
         result_columns: Sequence[str] = (),
+        internal: bool = False,
     ) -> Decorator:
         """Make a function a background task.
 
         Async functions run on the loop, plain ones in threads, ``isolated`` ones in a process of their own.
         ``max_running`` is exact over the whole fleet; ``pool`` is per runner process. ``order``: lower ones are
-        served first; ``batch``: most rows of a claim; ``throttle``: most starts per coordination cycle.
-        ``result_columns``: what the results of a task that takes rows of files hold, as grids and exports show it.
+        served first; ``batch``: most rows of a claim; ``throttle``: most starts per coordination cycle;
+        ``poll``: longest pause of an idle worker between two looks. ``result_columns``: what the results of a task that
+        takes rows of files hold, as grids and exports show it. ``internal``: only code enqueues it; over HTTP nobody
+        submits jobs of it, and its dead letters are replayed as they are.
         """
 
         def make(function: Callable[..., Any]) -> BackgroundTask[Any, Any]:
-            definition = self._new_pipeline(name or function.__name__, result_columns)
-            policy: dict[str, Any] = {
-                "isolated": isolated,
-                "pool": pool,
-                "timeout": timeout,
-                "max_attempts": max_attempts,
-            }
-            policy |= {"max_running": max_running, "retry": retry, "order": order, "batch": batch, "throttle": throttle}
+            definition = self._new_pipeline(name or function.__name__, result_columns, internal=internal)
+            policy = {"isolated": isolated, "pool": pool, "timeout": timeout, "retry": retry, "throttle": throttle}
+            policy |= {"max_attempts": max_attempts, "max_running": max_running, "order": order, "batch": batch}
+            policy["poll"] = poll
             self.add_stage(definition, function, definition.name, policy)
             return BackgroundTask(self, definition, function, EnqueueOptions(priority=priority, lane=lane))
 
@@ -120,6 +122,10 @@ class Penstock:
             raise InvalidDefinition(what=f"Pipeline {pipeline.name!r}", problem=f"it has two stages called {name!r}")
         position = len(pipeline.stages)
         pipeline.stages.append(define_stage(function, pipeline=pipeline.name, name=name, position=position, **policy))
+
+    def add_handler(self, handler: JobHandler) -> None:
+        """Make a stage of a ``JobHandler``: its ``type`` is the name, its class attributes are the policy."""
+        handling.declare(self, handler)
 
     def schedule(
         self,
@@ -151,12 +157,12 @@ class Penstock:
             missed=missed,
         )
 
-    def _new_pipeline(self, name: str, result_columns: Sequence[str]) -> PipelineDefinition:
+    def _new_pipeline(self, name: str, result_columns: Sequence[str], *, internal: bool = False) -> PipelineDefinition:
         if not name or len(name) > 200 or "\0" in name:
             raise InvalidDefinition(what=f"Task {name[:50]!r}", problem="its name has to have 1 to 200 characters")
         if name in self.pipelines:
             raise InvalidDefinition(what=f"Task {name!r}", problem="there is another one of that name; pass name=…")
-        self.pipelines[name] = PipelineDefinition(name, result_columns=tuple(result_columns))
+        self.pipelines[name] = PipelineDefinition(name, result_columns=tuple(result_columns), internal=internal)
         return self.pipelines[name]
 
     # ---------------------------------------------------------------- open and close
@@ -182,6 +188,7 @@ class Penstock:
 
     async def close(self) -> None:
         await self.waiter.close()
+        await self.counted_in_redis.close()
         if self._background:
             await asyncio.gather(*self._background, return_exceptions=True)
         pool, self._pool = self._pool, None
@@ -256,7 +263,7 @@ class Penstock:
     ) -> Task[Any]:
         if self._pool is None:
             await self.open()
-        options = _with_trace(options)
+        options = with_trace(options)
         if connection is None:
             task = prepare(pipeline, values, options, notify=self._hints.due(pipeline.name))
             async with self.connection() as own:
@@ -272,7 +279,7 @@ class Penstock:
     def store_sync(
         self, pipeline: PipelineDefinition, values: Mapping[str, Any], options: EnqueueOptions, connection: Any = None
     ) -> Task[Any]:
-        options = _with_trace(options)
+        options = with_trace(options)
         if connection is None:
             return self._on_side(lambda side: side.store(pipeline, values, options))
         self._on_side(lambda side: side.open())
@@ -287,10 +294,11 @@ class Penstock:
         name: str | None,
         metadata: Mapping[str, Any],
         connection: Any = None,
+        callback: fan_in.Callback | None = None,
     ) -> Job:
         if self._pool is None:
             await self.open()
-        options = _with_trace(options)
+        options = with_trace(options)
 
         async def write(target: Any) -> Job:
             stored = await store_many(
@@ -303,6 +311,7 @@ class Penstock:
                 name=name,
                 metadata=metadata,
             )
+            await fan_in.keep(target, stored, options, callback)
             self.events.emit("tasks.enqueued", pipeline=pipeline.name, count=stored.count, job=stored.job_id)
             return Job(self, stored.job_id, stored.count, stored.created)
 
@@ -383,11 +392,3 @@ class Penstock:
             if self._side_thread is not None:
                 self._side_thread.join(5)
             loop.close()
-
-
-def _with_trace(options: EnqueueOptions) -> EnqueueOptions:
-    from dataclasses import replace
-
-    if options.trace is not None or (trace := current_trace()) is None:
-        return options
-    return replace(options, trace=trace)

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 from penstock.engine.context import Context
 from penstock.engine.definition import PipelineDefinition
 from penstock.engine.enqueue import EnqueueOptions
+from penstock.engine.fan_in import Callback, callback_of
 from penstock.engine.handles import Task
 from penstock.engine.jobs import Job
+from penstock.engine.tracing import current_trace
+from penstock.errors import UsageError
 from penstock.model import Priority
 
 if TYPE_CHECKING:
@@ -95,14 +98,43 @@ class Enqueueable(Generic[Params, Result]):
         name: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         connection: Any = None,
+        then: "Enqueueable[Any, Any] | None" = None,
+        then_arguments: Mapping[str, Any] | None = None,
     ) -> Job:
-        """Store many tasks as one job, all or none; each row holds the arguments of one task."""
+        """Store many tasks as one job, all or none; each row holds the arguments of one task.
+
+        ``then``: a task that is enqueued once when every task of the job has ended, whatever their endings. It gets
+        ``then_arguments``, and the job's id and counts where it has parameters called ``job`` and ``counts``.
+        """
+        callback = None if then is None else _task_given(then)._as_callback(then_arguments or {})
+        if then is None and then_arguments is not None:
+            raise UsageError("then_arguments were given without a task to give them to. Say which one with then=….")
         return await self._app.store_many(
-            self.pipeline, rows, self._options, name=name, metadata=metadata or {}, connection=connection
+            self.pipeline,
+            rows,
+            self._options,
+            name=name,
+            metadata=metadata or {},
+            connection=connection,
+            callback=callback,
         )
+
+    def _as_callback(self, arguments: Mapping[str, Any]) -> Callback:
+        chosen = self._options if self._options.trace else replace(self._options, trace=current_trace())
+        return Callback(pipeline=self.pipeline, stored=callback_of(self.pipeline, arguments, chosen))
 
     def _bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         return self.pipeline.first.arguments.bind(args, kwargs)
+
+
+def _task_given(then: object) -> Enqueueable[Any, Any]:
+    """A name is not enough: the arguments are checked against the task before anything is stored."""
+    if isinstance(then, Enqueueable):
+        return then
+    raise UsageError(
+        f"then = {repr(then)[:100]} is no task. Give the task itself, as in then=report, or one with options, as in"
+        " then=report.options(priority='high'); a pipeline may be given as well."
+    )
 
 
 class BackgroundTask(Enqueueable[Params, Result]):

@@ -1,187 +1,55 @@
-"""Takes work: lane by lane, strict by priority, fair between lanes of one priority.
+"""Takes work, lane by lane (``turns``), within the exact limits of the fleet."""
 
-The worker rotates over the active lanes of its stages and takes the top of each. For every (stage, lane) it
-remembers how far it got, so that a claim does not walk over rows that are gone but not yet vacuumed; about once
-a second it starts at the front again, for rows that committed late or came back.
-"""
+from collections.abc import Callable, Mapping
+from typing import Any
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-
+from penstock.engine.turns import Turns
 from penstock.failpoints import Failpoints
 from penstock.model import Claimed, LaneView
-from penstock.storage import lanes as lane_table
-from penstock.storage import paced, queue, stages
-from penstock.storage.database import Link
-from penstock.storage.queue import FRONT, Wanted
-
-# Lanes asked in one statement. More per statement starves none, but makes quotas small.
-_WINDOW = 20
-_WIDEST = 500
-_FRONT_EVERY_SECONDS = 1.0
-# A look that costs much (from the front of a lane, or at all lanes) comes less often: it may take this share of time.
-# Up to a limit, because one answer may be slow for reasons of its own.
-_LOOK_SHARE = 0.05
-_LOOK_SECONDS = 10.0
-# A look at all lanes that somebody waits for may take more: the newly enqueued task may be in a lane nobody knows yet.
-_HINT_SHARE = 0.2
-_HINT_LEAST_SECONDS = 0.02
+from penstock.storage import paced, queue
+from penstock.storage.queue import Wanted
+from penstock.storage.stages import Limits
 
 
-@dataclass(slots=True)
-class _Place:
-    """How far one (stage, lane) was read."""
-
-    after: tuple[datetime, int] = FRONT
-    front_due: float = 0.0
-    dry_until: float = 0.0
-
-
-@dataclass(slots=True)
-class _Ring:
-    """Lanes of one stage and priority, in turn."""
-
-    lanes: list[LaneView] = field(default_factory=list)
-    at: int = 0
-
-    def window(self, size: int) -> list[LaneView]:
-        """The next lanes, each at most once; the following call starts behind them."""
-        count = min(size, len(self.lanes))
-        chosen = [self.lanes[(self.at + turn) % len(self.lanes)] for turn in range(count)]
-        self.at = (self.at + count) % max(len(self.lanes), 1)
-        return chosen
-
-
-class Claimer:
-    """Owns one connection; used by discovery only."""
+class Claimer(Turns[Claimed]):
+    """Used by discovery only. Stages that are served by messages are left alone, but for what has a limit of its own:
+    a message could not wait for a place to become free."""
 
     def __init__(
         self,
         *,
-        link: Link,
         worker: int,
         failpoints: Failpoints,
-        pipelines: Mapping[int, str],
-        job: int | None = None,
         least_age_seconds: float = 0.0,
-        clock: Callable[[], float] = time.monotonic,
+        **turns: Any,
     ) -> None:
-        """``pipelines``: the stages this runner serves, by id, in the order they are served; ``job``: no others.
-        ``least_age_seconds``: rows that changed or became due since then are left alone."""
-        self._link = link
+        """``least_age_seconds``: rows that changed or became due since then are left alone."""
+        super().__init__(**turns)
         self._worker = worker
         self._failpoints = failpoints
-        self._pipelines = dict(pipelines)
-        self._job = job
         self._least_age_seconds = least_age_seconds
-        self._clock = clock
-        self._rings: dict[int, dict[int, _Ring]] = {}
-        self._places: dict[tuple[int, int], _Place] = {}
-        self._limited_stages: frozenset[int] = frozenset()
-        # Every stage of the fleet, also those that other runners serve: a lane's limit counts them all.
-        self._pipeline_of: dict[int, str] = {}
-        self._limited_lanes: frozenset[int] = frozenset()
-        self._read_at = float("-inf")
-        self._read_took = 0.0
-        self._look_owed = False
-        self._hints = 0
-        self.priorities: dict[int, int] = {}
-
-    @property
-    def limited_stages(self) -> frozenset[int]:
-        return self._limited_stages
-
-    @property
-    def limited(self) -> bool:
-        """Whether anything here has a fleet-wide limit, so that each ending makes room."""
-        return bool(self._limited_stages or self._limited_lanes)
-
-    def forget_dry(self, *, told: bool = True) -> None:
-        """Look at every lane again; where somebody ``told`` that something was enqueued, also at those that are new."""
-        if told:
-            self._hints += 1
-            self._look_owed = True
-        for place in self._places.values():
-            place.dry_until = 0.0
-
-    def look_due_seconds(self) -> float | None:
-        """When a look at all lanes is owed that had to wait its turn: in how many seconds that is."""
-        return max(0.0, self._read_at + self._look_pause() - self._clock()) if self._look_owed else None
+        # Whether messages announce the rows of a stage now.
+        self.by_message: Callable[[int], bool] = lambda stage: False
 
     async def claim(self, room: Mapping[int, int]) -> list[Claimed]:
         """Up to ``room[stage]`` tasks of each stage."""
-        await self._read_lanes()
         self._failpoints.hit("before_claim", self._link.drop)
-        left = {stage: count for stage, count in room.items() if count > 0 and stage in self._rings}
-        claimed: list[Claimed] = []
-        for priority in sorted({number for stage in left for number in self._rings[stage]}):
-            claimed += await self._claim_priority(priority, left)
-            if not any(left.values()):
-                break
+        claimed = await self.take(room)
         if claimed:
             self._failpoints.hit("after_claim_commit", self._link.drop)
         return claimed
 
-    async def _claim_priority(self, priority: int, left: dict[int, int]) -> list[Claimed]:
-        """One priority, until the room is filled or every lane had its turn."""
-        claimed: list[Claimed] = []
-        turns = {stage: len(self._rings[stage][priority].lanes) for stage in left if priority in self._rings[stage]}
-        size = _WINDOW
-        while True:
-            wanted: list[Wanted] = []
-            now = self._clock()
-            for stage, turn in list(turns.items()):
-                room = left[stage]
-                if turn <= 0 or room <= 0:
-                    turns.pop(stage)
-                    continue
-                window = self._rings[stage][priority].window(min(size, turn))
-                turns[stage] = turn - len(window)
-                wanted += self._quotas(stage, window, room, now)
-            if wanted:
-                got, more = await self._take(wanted, sum(left[stage] for stage in {w.stage for w in wanted}))
-                # Lanes that were used a moment ago and are empty now: look at more of them at once.
-                size = _WINDOW if got else min(size * 2, _WIDEST)
-                for one in got:
-                    left[one.stage] -= 1
-                claimed += got
-                # A lane that filled its quota has more: give it another turn while there is room.
-                for stage in {stage for stage, _ in more}:
-                    if left[stage] > 0:
-                        turns[stage] = len(self._rings[stage][priority].lanes)
-            if not turns:
-                return claimed
+    def _serves(self, stage: Limits, lane: LaneView) -> bool:
+        if lane.paused:
+            return False
+        return stage.max_running is not None or lane.max_running is not None or not self.by_message(stage.id)
 
-    def _quotas(self, stage: int, window: Sequence[LaneView], room: int, now: float) -> list[Wanted]:
-        due = [lane for lane in window if self._place(stage, lane.id).dry_until <= now]
-        weights = sum(lane.weight for lane in due)
-        wanted = []
-        for lane in due:
-            place = self._place(stage, lane.id)
-            quota = min(room, -(-room * lane.weight // weights))  # rounded up: a rest would cost a statement of its own
-            after = FRONT if now >= place.front_due else place.after
-            wanted.append(Wanted(stage, lane.id, quota, after))
-        return wanted
-
-    def _place(self, stage: int, lane: int) -> _Place:
-        place = self._places.get((stage, lane))
-        if place is None:
-            place = self._places[(stage, lane)] = _Place()
-        return place
-
-    async def _take(self, wanted: list[Wanted], room: int) -> tuple[list[Claimed], set[tuple[int, int]]]:
-        """What came, and the (stage, lane) pairs that filled their quota and so may hold more."""
-        started, hints = self._clock(), self._hints
-        async with self._link.guarded() as connection:
-            if self._limited_stages or self._limited_lanes:
-                wanted, got = await self._claim_within_limits(connection, wanted, room)
-            else:
-                got = await self._claim_rows(connection, wanted, room)
-        return got, self._remember(
-            wanted, got, started, self._clock(), cut=len(got) >= room, hinted=self._hints != hints
-        )
+    async def _rows(
+        self, connection: queue.Connection, wanted: list[Wanted], room: int
+    ) -> tuple[list[Wanted], list[Claimed]]:
+        if self.limited:
+            return await self._claim_within_limits(connection, wanted, room)
+        return wanted, await self._claim_rows(connection, wanted, room)
 
     async def _claim_rows(self, connection: queue.Connection, wanted: list[Wanted], room: int) -> list[Claimed]:
         """With a least age in two steps: the rows are looked up, then claimed by id, where one of many wins."""
@@ -237,82 +105,6 @@ class Claimer:
         """All stages of the pipelines these belong to."""
         pipelines = {self._pipelines[stage] for stage in wanted}
         return sorted(stage for stage, pipeline in self._pipeline_of.items() if pipeline in pipelines)
-
-    def _remember(
-        self, wanted: list[Wanted], got: list[Claimed], started: float, now: float, *, cut: bool, hinted: bool
-    ) -> set[tuple[int, int]]:
-        """Returns the pairs that filled their quota. ``cut``: there was no room for more, so a lane that gave little
-        may not have been looked at. ``hinted``: something was enqueued meanwhile, so a lane that was empty may not
-        be any more."""
-        more: set[tuple[int, int]] = set()
-        count: dict[tuple[int, int], int] = {}
-        last: dict[tuple[int, int], tuple[datetime, int]] = {}
-        for one in got:
-            key = (one.stage, one.lane)
-            count[key] = count.get(key, 0) + 1
-            position = (one.run_at, one.task_id)
-            if key not in last or position > last[key]:
-                last[key] = position
-        for w in wanted:
-            key = (w.stage, w.lane)
-            place = self._place(*key)
-            if cut and count.get(key, 0) < w.quota:
-                continue
-            from_front = w.after is FRONT
-            if from_front:
-                place.front_due = now + max(_FRONT_EVERY_SECONDS, _pause_after(now - started))
-            if count.get(key, 0) >= w.quota:
-                place.after = last[key]
-                more.add(key)
-            else:
-                place.after = max(place.after, last.get(key, FRONT))
-                if not hinted:
-                    place.dry_until = now + _FRONT_EVERY_SECONDS
-        return more
-
-    async def _read_lanes(self) -> None:
-        """Which lanes there are; read again about every second, or when something was enqueued."""
-        now = self._clock()
-        if now - self._read_at < self._look_pause():
-            return
-        self._look_owed = False  # before the statement: a hint that meets it asks for the next one
-        async with self._link.guarded() as connection:
-            if self._job is None:
-                found = await lane_table.active(connection, sorted(set(self._pipelines.values())))
-            else:
-                found = await lane_table.active_of_job(connection, self._job)
-            limits = {one.id: one for one in await stages.limits(connection)}
-        rings: dict[int, dict[int, _Ring]] = {}
-        for stage, pipeline in self._pipelines.items():
-            if stage not in limits or limits[stage].paused:
-                continue
-            before = self._rings.get(stage, {})
-            by_priority: dict[int, _Ring] = {}
-            for lane in found:
-                if lane.pipeline == pipeline and not lane.paused:
-                    by_priority.setdefault(lane.priority, _Ring()).lanes.append(lane)
-            for priority, ring in by_priority.items():
-                if priority in before:
-                    ring.at = before[priority].at % len(ring.lanes)
-            rings[stage] = by_priority
-        self._rings = rings
-        self.priorities = {lane.id: lane.priority for lane in found}
-        known = {(stage, lane.id) for stage in rings for ring in rings[stage].values() for lane in ring.lanes}
-        self._places = {key: place for key, place in self._places.items() if key in known}
-        self._limited_stages = frozenset(one.id for one in limits.values() if one.max_running is not None)
-        self._pipeline_of = {one.id: one.pipeline for one in limits.values()}
-        self._limited_lanes = frozenset(lane.id for lane in found if lane.max_running is not None)
-        self._read_at = self._clock()
-        self._read_took = self._read_at - now
-
-    def _look_pause(self) -> float:
-        if self._look_owed:
-            return min(max(_HINT_LEAST_SECONDS, self._read_took / _HINT_SHARE), _LOOK_SECONDS)
-        return max(_FRONT_EVERY_SECONDS, _pause_after(self._read_took))
-
-
-def _pause_after(took_seconds: float) -> float:
-    return min(took_seconds / _LOOK_SHARE, _LOOK_SECONDS)
 
 
 def _left_in_lanes(

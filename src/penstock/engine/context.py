@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.engine.payload import decode
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 class Surroundings(Protocol):
     """What the runner gives to its contexts."""
 
-    def limiter(self, key: str) -> "Limiter": ...
+    def limiter(self, key: str, lane: int) -> "Limiter": ...
 
     def transaction(self, context: "Context") -> Any: ...
 
@@ -84,6 +85,11 @@ class Context:
         return self._claimed.lease
 
     @property
+    def due_at(self) -> datetime:
+        """When this try became due, by the database's clock."""
+        return self._claimed.run_at
+
+    @property
     def trace(self) -> str | None:
         return self._claimed.trace
 
@@ -106,8 +112,11 @@ class Context:
         return await self._surroundings.result_of(self.task_id, stage)
 
     def limiter(self, key: str) -> "Limiter":
-        """The fleet-wide budget of this key: ``async with ctx.limiter("wikidata"): …``"""
-        return self._surroundings.limiter(key)
+        """The fleet-wide budget of this key: ``async with ctx.limiter("wikidata"): …``
+
+        Tasks that wait for one key take turns by lane.
+        """
+        return self._surroundings.limiter(key, self._claimed.lane)
 
     def progress(self, done: float, total: float | None = None, note: str = "") -> None:
         """Tell people how far it is. Cheap: shown with the next heartbeat, stored nowhere."""

@@ -15,6 +15,7 @@ from penstock.errors import InvalidDefinition
 from penstock.model import LONGEST_TIMEOUT_SECONDS, seconds
 
 Execution = Literal["async", "thread", "process"]
+LONGEST_POLL_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,7 @@ class StageDefinition:
 
     ``order``: lower ones are served first; without one, the place in the pipeline counts, so earlier stages go first.
     ``batch``: most rows of one claim. ``throttle``: most starts per coordination cycle of a runner.
+    ``poll_seconds``: longest pause of an idle worker that serves it, where the settings allow a longer one.
     """
 
     pipeline: str
@@ -35,6 +37,7 @@ class StageDefinition:
     order: int | None = None
     batch: int | None = None
     throttle: int | None = None
+    poll_seconds: float | None = None
     timeout_seconds: float | None = None
     max_attempts: int | None = None
     max_running: int | None = None
@@ -52,6 +55,10 @@ class StageDefinition:
         ):
             if value is not None and value < 1:
                 raise InvalidDefinition(what=what, problem=f"{label} = {value} has to be at least 1")
+        if self.poll_seconds is not None and not 0 < self.poll_seconds <= LONGEST_POLL_SECONDS:
+            raise InvalidDefinition(
+                what=what, problem=f"poll = {self.poll_seconds} has to be above 0, and an hour at most"
+            )
         if self.timeout_seconds is not None and not 0 < self.timeout_seconds <= LONGEST_TIMEOUT_SECONDS:
             raise InvalidDefinition(
                 what=what, problem=f"timeout = {self.timeout_seconds} has to be above 0, and 30 days at most"
@@ -71,6 +78,7 @@ class StageDefinition:
                 "order": self.order,
                 "batch": self.batch,
                 "throttle": self.throttle,
+                "poll_seconds": self.poll_seconds,
                 "timeout_seconds": self.timeout_seconds,
                 "retry": {
                     "base_seconds": self.retry.base_seconds,
@@ -93,6 +101,7 @@ def define_stage(
     order: int | None = None,
     batch: int | None = None,
     throttle: int | None = None,
+    poll: float | timedelta | None = None,
     timeout: float | timedelta | None = None,
     max_attempts: int | None = None,
     max_running: int | None = None,
@@ -120,6 +129,7 @@ def define_stage(
         order=order,
         batch=batch,
         throttle=throttle,
+        poll_seconds=None if poll is None else seconds(poll),
         timeout_seconds=None if timeout is None else seconds(timeout),
         max_attempts=max_attempts,
         max_running=max_running,
@@ -136,6 +146,8 @@ class PipelineDefinition:
     stages: list[StageDefinition] = field(default_factory=list)
     # What its results hold under "columns", in the order people should see them; empty: whatever comes.
     result_columns: tuple[str, ...] = ()
+    # Made by code alone: nobody submits jobs of it or edits its inputs.
+    internal: bool = False
 
     @property
     def first(self) -> StageDefinition:

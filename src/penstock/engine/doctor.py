@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from penstock.config import Settings
-from penstock.engine.checks import fleet, server
+from penstock.engine.checks import brokers, fleet, limiter, server
 from penstock.engine.checks.finding import Check, Finding, Health, Patient
 
 __all__ = ["CHECKS", "Finding", "Health", "examine", "worst"]
 
-CHECKS: tuple[Check, ...] = (*server.CHECKS, *fleet.CHECKS)
+CHECKS: tuple[Check, ...] = (*server.CHECKS, *fleet.CHECKS, *brokers.CHECKS, *limiter.CHECKS)
 _CHECK_SECONDS = 10.0
 
 

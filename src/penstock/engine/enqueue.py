@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,6 +10,7 @@ import orjson
 
 from penstock.engine.definition import PipelineDefinition
 from penstock.engine.payload import clean_text, encode
+from penstock.engine.tracing import current_trace
 from penstock.errors import InvalidArguments, InvalidSetting
 from penstock.model import LONGEST_SECONDS, LONGEST_TIMEOUT_SECONDS, MAX_INPUT_BYTES, Priority, priority_number, seconds
 from penstock.storage import jobs, lanes, tasks
@@ -198,3 +199,10 @@ def _chunks(rows: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
         by_copy = len(chunk) >= COPY_FROM
         part, chunk = (chunk, []) if by_copy else (chunk[:_CHUNK_ROWS], chunk[_CHUNK_ROWS:])
         yield part, by_copy
+
+
+def with_trace(options: EnqueueOptions) -> EnqueueOptions:
+    """With the trace of whoever enqueues, where there is one and no other was given."""
+    if options.trace is not None or (trace := current_trace()) is None:
+        return options
+    return replace(options, trace=trace)

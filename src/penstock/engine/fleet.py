@@ -46,7 +46,7 @@ class Fleet:
                 url=url,
                 only=tuple(only),
                 extensions=tuple(extensions),
-                settings=settings.model_dump(mode="json", exclude={"database_url", "app"}),
+                settings=settings.handed_on(),
             ),
             events=self._events,
             failpoints=failpoints,

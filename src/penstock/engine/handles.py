@@ -2,6 +2,7 @@
 
 import asyncio
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from uuid import UUID
 
 from penstock.engine.payload import decode
 from penstock.engine.steering import tasks as steering
@@ -69,6 +70,16 @@ class Task(Generic[Result]):
         if row is None:
             raise TaskNotFound(self.id)
         return row
+
+
+class JobTask(Task[Any]):
+    """What a dispatcher answers: the task, and the ``job_id`` under which its handler and its messages know it."""
+
+    __slots__ = ("job_id",)
+
+    def __init__(self, app: "Penstock", task_id: int, job_id: UUID, created: bool = True) -> None:
+        super().__init__(app, task_id, created)
+        self.job_id = job_id
 
 
 class Waiter:

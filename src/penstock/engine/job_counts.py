@@ -51,11 +51,12 @@ def counts_of(moved: Mapping[str, Any]) -> JobCounts:
 
 
 def state_of(moved: Mapping[str, Any], counts: JobCounts) -> JobState:
-    """While rows of its file still come, a job is not done, even if all rows so far are."""
+    """While rows of its file still come, a job is not done, even if all rows so far are. A job without tasks waits for
+    its first, unless it was found to have ended and has called back."""
     if moved["cancelled"]:
         return JobState.CANCELLED
     ended = counts.finished >= counts.total and not moved["importing"]
-    if ended and (counts.total or moved["import_failed"]):
+    if ended and (counts.total or moved["import_failed"] or moved["called_back"]):
         return JobState.FAILED if counts.error or moved["import_failed"] else JobState.DONE
     if moved["paused"]:
         return JobState.PAUSED

@@ -9,7 +9,8 @@ from penstock.engine.job_counts import JobCounts, counts_of, state_of
 from penstock.engine.job_steps import Steps, steps_of
 from penstock.errors import JobNotFound
 from penstock.lifecycle import JobState
-from penstock.storage import dead_letters, imports, items, jobs, lanes, reads
+from penstock.storage import callbacks, dead_letters, imports, items, jobs, lanes, reads
+from penstock.storage.callbacks import Callback
 from penstock.storage.imports import Import
 
 Connection = Any
@@ -41,6 +42,8 @@ class JobDetails:
     file: Import | None
     lanes: tuple[Mapping[str, Any], ...]
     newest_errors: tuple[Mapping[str, Any], ...]
+    # What it calls, or called, when its last task ended.
+    callback: Callback | None
 
 
 async def page(connection: Connection, *, before: int | None, owner: str | None, limit: int) -> list[JobView]:
@@ -65,6 +68,7 @@ async def show(connection: Connection, job_id: int, errors: int = 3) -> JobDetai
         failed = await dead_letters.page(connection, wanted, after=None, limit=errors)
         due_at = None if moved["running"] else await items.next_due(connection, job_id)
         file = await imports.get(connection, job_id)
+        callback = await callbacks.get(connection, job_id)
         now = await dead_letters.database_now(connection)
     view = _view(row, moved, now, per_second=lately / min(60.0, max((now - row["created_at"]).total_seconds(), 1.0)))
     if due_at is not None:
@@ -76,6 +80,7 @@ async def show(connection: Connection, job_id: int, errors: int = 3) -> JobDetai
         file=file,
         lanes=tuple(of_job),
         newest_errors=failed.rows,
+        callback=callback,
     )
 
 

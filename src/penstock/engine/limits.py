@@ -1,100 +1,72 @@
 """Fleet-wide budgets: ``async with ctx.limiter("wikidata"): …``
 
-The database grants (``storage/limits``), ``permits`` hands out inside this process, and this module is what
-handlers see: acquire, and slow everybody down when the other side asks for it.
+What handlers see: acquire, slow everybody down when the other side asks for it, and say how the call went. The work is
+done in ``key_budget``, once per key and process.
 """
 
 import asyncio
-import math
-from collections.abc import Mapping, Sequence
-from time import monotonic
+import threading
+from collections.abc import Hashable, Mapping
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
+from penstock.config import Settings
+from penstock.engine.budgets import Budgets, PostgresBudgets, redis_url
 from penstock.engine.events import Events
+from penstock.engine.key_budget import KeyBudget
 from penstock.engine.payload import clean_text
-from penstock.engine.permits import LimiterBusy, Permit, Permits
-from penstock.engine.rate_headers import (
-    LONGEST_WAIT_SECONDS,
-    asked_wait_seconds,
-    wait_asked_by,
-)
-from penstock.errors import DatabaseError, InvalidSetting, ThrottledError, UsageError
-from penstock.storage import limits
-from penstock.storage.database import passing
+from penstock.engine.permits import LimiterBusy
+from penstock.engine.rate_headers import LONGEST_WAIT_SECONDS, asked_wait_seconds, wait_asked_by
+from penstock.errors import ThrottledError, UsageError
 
 __all__ = ["Limiter", "LimiterBusy", "Limiters"]
 
 _HOLD_SECONDS = 2.0
-# A permit received longer ago than this is checked against blocks and changes of the limit before it is used.
-_FRESH_SECONDS = 0.25
-_RETRY_SECONDS = 0.2
-# A block that only grew by less than this is the same one: many handlers see the same 429.
-_NEWS_SECONDS = 1.0
 _LIMITERS_KEPT = 1000
-
-Arguments = ParamSpec("Arguments")
-Value = TypeVar("Value")
 
 
 class Limiter:
-    """The budget of one key. In a handler that runs in a thread, use ``with`` instead of ``async with``.
+    """The budget of one key, for one lane. In a handler that runs in a thread, use ``with`` instead of ``async with``.
 
-    A wait of up to ``hold_seconds`` is waited for; when it would be longer, :class:`LimiterBusy` sends the
-    task back to the queue until then, which burns no attempt. A key that nobody configured is not limited, but
-    a block holds it up all the same. Without the database there are no permits.
+    A wait of up to two seconds is waited for; when it would be longer, :class:`LimiterBusy` sends the task back to the
+    queue until then, which burns no attempt. A key that nobody configured is not limited, but a block holds it up all
+    the same. Without the database there are no permits.
+
+    Where the key has a circuit, ``async with`` also tells how the call went; ``acquire`` alone does not.
     """
 
     def __init__(
-        self,
-        key: str,
-        pool: Any,
-        events: Events,
-        *,
-        hold_seconds: float = _HOLD_SECONDS,
-        loop: asyncio.AbstractEventLoop | None = None,
+        self, budget: KeyBudget, *, lane: Hashable = None, loop: asyncio.AbstractEventLoop | None = None
     ) -> None:
-        self.key = limits.checked_key(key)
-        self._pool = pool
-        self._events = events
-        self._hold_seconds = hold_seconds
+        self.key = budget.key
+        self._budget = budget
+        self._lane = lane
         self._loop = loop
-        self._permits = Permits(key, self._take, hold_seconds=hold_seconds)
-        self._penalised_at = -math.inf
-        # Holds this process back while the block is on its way to the database.
-        self._held_until = -math.inf
+        # By task or thread, since several may use one limiter: the token of the call that tries an open circuit.
+        self._probes: dict[tuple[str, int], int] = {}
 
     async def __aenter__(self) -> "Limiter":
-        await self.acquire()
+        await self._enter(_task())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """The other side said "slow down" inside the block: that holds for everybody."""
-        if error is not None:
-            await self.penalise_for(error)
+        await self._leave(_task(), error)
 
     def __enter__(self) -> "Limiter":
-        self._from_thread(self.acquire())
+        self._from_thread(self._enter(_thread()))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._from_thread(self.__aexit__(kind, error, trace))
+        self._from_thread(self._leave(_thread(), error))
 
     async def acquire(self, weight: int = 1) -> None:
         """Returns when ``weight`` permits may be used, at once."""
-        if not limits.whole_number(weight, 1, limits.LARGEST_BURST):
-            raise InvalidSetting(f"weight at limiter {self.key!r}", weight, "it has to be a whole number from 1")
-        again = False
-        while True:
-            permit = await self._permits.next(weight, again=again)
-            await permit.ready()
-            if await self._holds(permit, monotonic()):
-                return
-            again = True
+        await self._budget.acquire(weight, self._lane)
 
     async def penalise(self, retry_after_seconds: float, reason: str = "") -> None:
         """Nobody in the fleet gets a permit for so long. Afterwards the budget is empty: no burst.
@@ -102,21 +74,7 @@ class Limiter:
         A longer block that stands already stays. With the database away it is tried again until the block
         would be over; nobody gets a permit in that time either.
         """
-        wait = float(retry_after_seconds)
-        if math.isnan(wait):
-            raise InvalidSetting(
-                f"retry_after_seconds at limiter {self.key!r}", wait, "it has to be a number of seconds"
-            )
-        wait = min(max(wait, 0.0), LONGEST_WAIT_SECONDS)
-        now = monotonic()
-        self._penalised_at = now
-        self._held_until = max(self._held_until, now + wait)
-        self._permits.forget()
-        block = await self._block(now + wait, clean_text(reason, 500) or None)
-        if self._held_until <= now + wait:
-            self._held_until = -math.inf
-        if block is not None and block.seconds_added > min(_NEWS_SECONDS, wait / 2):
-            self._events.emit("limiter.blocked", key=self.key, seconds=round(block.seconds_left, 3), reason=reason)
+        await self._budget.penalise(retry_after_seconds, reason, clean_text(reason, 500) or None)
 
     async def penalise_for(self, error: BaseException) -> None:
         """Block the key where the error says so. Never raises an error of its own in the place of that one."""
@@ -135,57 +93,23 @@ class Limiter:
             await self.penalise(wait, f"the answer{f' {status}' if status else ''} asked for it")
         return wait
 
-    @property
-    def idle(self) -> bool:
-        return self._permits.idle
+    async def _enter(self, who: tuple[str, int]) -> None:
+        token = await self._budget.acquire(1, self._lane)
+        if token is not None:
+            self._probes[who] = token
 
-    async def _take(self, weights: Sequence[int], ahead_seconds: float) -> limits.Grant:
-        held = self._held_until - monotonic()
-        if held > 0:
-            return limits.Grant(granted=0, delays_seconds=(), wait_seconds=held, rate=None, burst=None)
-        async with self._pool.acquire() as connection:
-            return await limits.take(
-                connection,
-                self.key,
-                weights,
-                ahead_seconds=ahead_seconds,
-                heavy_ahead_seconds=self._hold_seconds,
-            )
-
-    async def _holds(self, permit: Permit, now: float) -> bool:
-        """Whether a permit is still good: no block came after it was asked for, its time has not passed."""
-        if permit.asked_at <= self._penalised_at or now < self._held_until or now > permit.stale_at:
-            return False
-        if now - permit.received_at <= _FRESH_SECONDS:
-            return True
-        try:
-            async with self._pool.acquire() as connection:
-                found = await limits.standing(connection, self.key)
-        except Exception as error:
-            if isinstance(error, DatabaseError) or passing(error):
-                return False
-            raise
-        if found is None or found.rate is None:
-            return found is None or found.blocked_seconds <= 0
-        return found.blocked_seconds <= 0 and (found.rate, found.burst) == (permit.rate, permit.burst)
-
-    async def _block(self, until: float, reason: str | None) -> limits.Block | None:
-        while True:
-            try:
-                async with self._pool.acquire() as connection:
-                    return await limits.penalise(connection, self.key, max(until - monotonic(), 0.0), reason)
-            except Exception as error:
-                if not (isinstance(error, DatabaseError) or passing(error)):
-                    raise
-            if monotonic() >= until:
-                return None
-            await asyncio.sleep(_RETRY_SECONDS)
+    async def _leave(self, who: tuple[str, int], error: BaseException | None) -> None:
+        await self._budget.circuit.told(error, self._probes.pop(who, None))
+        if error is not None:
+            await self.penalise_for(error)
 
     def _wait_asked(self, error: BaseException) -> float | None:
         if isinstance(error, LimiterBusy):
             return None
         if isinstance(error, ThrottledError):
-            return float(error.retry_after) if error.key in (None, self.key) else None
+            # Bounded before it becomes a float: a whole number may be too large for one.
+            wait = max(min(error.retry_after, LONGEST_WAIT_SECONDS), 0.0)
+            return float(wait) if error.key in (None, self.key) else None
         return wait_asked_by(error)
 
     def _from_thread(self, work: Any) -> None:
@@ -202,27 +126,42 @@ class Limiter:
         asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
 
-class Limiters:
-    """One limiter per key and process, so that handlers of one process share their questions."""
+def _task() -> tuple[str, int]:
+    return "task", id(asyncio.current_task())
 
-    def __init__(self, pool: Any, events: Events, *, hold_seconds: float = _HOLD_SECONDS) -> None:
+
+def _thread() -> tuple[str, int]:
+    return "thread", threading.get_ident()
+
+
+class Limiters:
+    """One budget per key and process, so that handlers of one process share their questions."""
+
+    def __init__(
+        self, pool: Any, events: Events, *, hold_seconds: float = _HOLD_SECONDS, budgets: Budgets | None = None
+    ) -> None:
         self._pool = pool
         self._events = events
+        self._budgets = budgets or PostgresBudgets(pool)
         self._hold_seconds = hold_seconds
-        self._limiters: dict[str, Limiter] = {}
+        self._limiters: dict[str, KeyBudget] = {}
         try:
             self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
         except RuntimeError:
             self._loop = None
 
-    def of(self, key: str) -> Limiter:
+    def of(self, key: str, lane: Hashable = None) -> Limiter:
+        """``lane``: those who wait for one key in this process take turns by it."""
         found = self._limiters.get(key)
         if found is None:
             if len(self._limiters) >= _LIMITERS_KEPT:  # one per host adds up
                 self._limiters = {name: one for name, one in self._limiters.items() if not one.idle}
-            found = Limiter(key, self._pool, self._events, hold_seconds=self._hold_seconds, loop=self._loop)
+            found = KeyBudget(key, self._pool, self._budgets, self._events, hold_seconds=self._hold_seconds)
             self._limiters[key] = found
-        return found
+        return Limiter(found, lane=lane, loop=self._loop)
+
+    async def close(self) -> None:
+        await self._budgets.close()
 
     async def penalise_for(self, error: BaseException) -> None:
         """What a handler raised: where it names a key, that key is blocked for everybody."""
@@ -234,3 +173,13 @@ class Limiters:
             error.add_note(str(problem))
             return
         await limiter.penalise_for(error)
+
+
+def budgets_of(settings: Settings, pool: Any, events: Events) -> Budgets:
+    """Where the settings have limits counted. Imported late: who has no Redis pays for none."""
+    url = redis_url(settings)
+    if url is None:
+        return PostgresBudgets(pool, events=events)
+    from penstock.engine.redis_budgets import RedisBudgets
+
+    return RedisBudgets(pool, url, prefix=settings.broker_prefix, events=events)

@@ -4,12 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
+from penstock.config import Settings
+from penstock.engine.broker_stages import queue_name
 from penstock.engine.observe.stage_measures import share
+from penstock.engine.stage_transports import StageTransport, stage_transport, told_by_workers
 from penstock.engine.wording import failure, rate, span, stage_label
 from penstock.engine.worker_views import ProcessorView, WorkerView, processors_by_state, view_of_worker
 from penstock.errors import NotKnown
-from penstock.storage import dead_letters, reads, server_state, workers
+from penstock.storage import dead_letters, dead_messages, reads, relay, server_state, workers
 from penstock.storage.database import version_of
 from penstock.storage.dead_letters import DeadLetterFilter
 
@@ -26,6 +30,8 @@ class StageView:
     ``mean_run_seconds`` is of the last hour. The rates are shares of what left the stage in the last hour, without what
     was cancelled: successes are DONE or moved on, failures ERROR; not found and skipped are neither. None where nothing
     was measured. ``retries_last_hour``: runs that burned an attempt and were tried again.
+    ``told_by``: how its workers learn what to claim, by what they say themselves.
+    ``in_broker``: of those that wait, how many a broker was told of.
     """
 
     pipeline: str
@@ -51,6 +57,12 @@ class StageView:
     paused_at: datetime | None
     paused_by: str | None
     pause_reason: str | None
+    told_by: StageTransport
+    in_broker: int
+
+    @property
+    def transport(self) -> str | None:
+        return self.told_by.name
 
     @property
     def label(self) -> str:
@@ -76,26 +88,38 @@ class Overview:
     newest_dead_letters: tuple[Mapping[str, Any], ...]
 
 
-async def overview(connection: Connection) -> Overview:
+async def overview(connection: Connection, settings: Settings | None = None) -> Overview:
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         found = [one for one in await workers.listing(connection) if one["live"]]
         loads, rates = await reads.stage_load(connection), await reads.stage_rates(connection)
         dead = await dead_letters.page(connection, DeadLetterFilter(), after=None, limit=_NEWEST_DEAD)
+        sent = {one.stage: one.sent for one in await relay.backlog(connection)}
+        unread = await dead_messages.open_counts(connection)
+        installation = await relay.installation(connection)
         taken = await server_state.database_size(connection)
         read_at = loads[0]["read_at"] if loads else await dead_letters.database_now(connection)
-    views = tuple(_stage(load, rates.get(load["id"], {}), found) for load in loads)
+    views = tuple(
+        _stage(load, rates.get(load["id"], {}), found, _transport(load, found, settings, installation), sent)
+        for load in loads
+    )
     return Overview(
         read_at=read_at,
         database=f"PostgreSQL {version_of(connection)}, database {taken['name']!r}",
         size_bytes=taken["size_bytes"],
         workers=tuple(view_of_worker(one) for one in found),
         stages=views,
-        attention=tuple(_attention(views, bool(found), loads)),
+        attention=(*_attention(views, bool(found), loads), *_of_brokers(views), *_of_messages(unread)),
         newest_dead_letters=dead.rows,
     )
 
 
-def _stage(load: Mapping[str, Any], moved: Mapping[str, Any], live: Sequence[Mapping[str, Any]]) -> StageView:
+def _stage(
+    load: Mapping[str, Any],
+    moved: Mapping[str, Any],
+    live: Sequence[Mapping[str, Any]],
+    told_by: StageTransport,
+    sent: Mapping[int, int],
+) -> StageView:
     label = stage_label(load["pipeline"], load["name"])
     pace = max(moved.get("ended_per_second", 0.0), 0.0)
     oldest = load["oldest_at"]
@@ -123,7 +147,20 @@ def _stage(load: Mapping[str, Any], moved: Mapping[str, Any], live: Sequence[Map
         paused_at=load["paused_at"],
         paused_by=load["paused_by"],
         pause_reason=load["pause_reason"],
+        told_by=told_by,
+        in_broker=sent.get(load["id"], 0),
     )
+
+
+def _transport(
+    load: Mapping[str, Any], live: Sequence[Mapping[str, Any]], settings: Settings | None, installation: UUID
+) -> StageTransport:
+    """Of a stage without a live worker by ``settings``, if there are any."""
+    said = told_by_workers(live, stage_label(load["pipeline"], load["name"]))
+    if settings is None:
+        return stage_transport(said, configured=None)
+    configured = settings.transport_of(load["pipeline"], load["name"])
+    return stage_transport(said, configured=configured, queue=queue_name(settings, installation, load["id"]))
 
 
 def of_stage(seen: Overview, label: str) -> tuple[StageView, list[tuple[WorkerView, ProcessorView]]]:
@@ -146,6 +183,26 @@ def _attention(views: Sequence[StageView], any_worker: bool, loads: Sequence[Map
     for view, load in zip(views, loads, strict=True):
         found += _of_stage(view, held=load["held"], any_worker=any_worker)
     return found
+
+
+def _of_brokers(views: Sequence[StageView]) -> list[Attention]:
+    """Once per broker, however many stages it leaves without messages. Where it is, is for the doctor to say."""
+    told = {one.told_by.name: one.told_by for one in views if one.told_by.away_seconds}
+    return [
+        Attention(
+            sentence=f"{name} refuses its workers."
+            if one.refused
+            else f"No worker has reached {name} for {span(one.away_seconds)}.",
+            next_step="`penstock doctor`",
+        )
+        for name, one in told.items()
+    ]
+
+
+def _of_messages(unread: Mapping[str, int]) -> list[Attention]:
+    told = " and ".join(f"{count:,} of {name}" for name, count in unread.items())
+    sentence = f"Nobody could read some messages: {told}."
+    return [Attention(sentence=sentence, next_step="`penstock dead-letters messages list`")] if unread else []
 
 
 def _of_stage(view: StageView, *, held: int, any_worker: bool) -> list[Attention]:

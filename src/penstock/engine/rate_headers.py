@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
+from penstock.engine.http_dates import date_of
 from penstock.engine.retry import retry_after_seconds
 
 LONGEST_WAIT_SECONDS = 24 * 3600.0
@@ -28,15 +28,16 @@ def asked_wait_seconds(
     ours has to be right.
     """
     given = {str(name).lower(): str(value).strip() for name, value in headers.items()}
-    reference = _date(given.get("date")) or now or datetime.now(UTC)
+    reference = date_of(given.get("date")) or now or datetime.now(UTC)
     waits = []
     if status is None or status >= 400:
         waits.append(retry_after_seconds(_retry_after(given), reference))
     waits.extend(_reset_seconds(given, reference, used_up_only=status != _THROTTLED))
-    longest = max((wait for wait in waits if wait is not None), default=None)
-    if status == _THROTTLED:
-        longest = longest or SHORTEST_WAIT_SECONDS
-    return None if longest is None or longest <= 0 else min(longest, LONGEST_WAIT_SECONDS)
+    # A reset that has passed says no more than none at all.
+    longest = max((wait for wait in waits if wait is not None and wait > 0), default=None)
+    if longest is None:
+        return SHORTEST_WAIT_SECONDS if status == _THROTTLED else None
+    return min(longest, LONGEST_WAIT_SECONDS)
 
 
 def wait_asked_by(error: BaseException) -> float | None:
@@ -64,7 +65,7 @@ def _reset_seconds(given: Mapping[str, str], reference: datetime, *, used_up_onl
 def _until(reset: str | None, reference: datetime) -> float | None:
     number = _number(reset)
     if number is None:
-        when = _date(reset)
+        when = date_of(reset)
         return None if when is None else (when - reference).total_seconds()
     if number >= _EPOCH_MILLISECONDS:
         return number / 1000 - reference.timestamp()
@@ -77,16 +78,3 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         return None
     return number if number is not None and math.isfinite(number) else None
-
-
-def _date(text: str | None) -> datetime | None:
-    if not text:
-        return None
-    try:
-        when = parsedate_to_datetime(text)
-    except (TypeError, ValueError):
-        try:
-            when = datetime.fromisoformat(text)
-        except ValueError:
-            return None
-    return when if when.tzinfo is not None else when.replace(tzinfo=UTC)

@@ -8,7 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from penstock.engine.events import Events
 from penstock.lifecycle import State
-from penstock.model import Advance, Finish, Release, Settlement
+from penstock.model import Advance, Claimed, Finish, Release, Settlement
+
+# Ends and ways back that somebody asked for: nothing failed.
+_PLANNED = frozenset({"NOT_FOUND", "SKIPPED", "CANCELLED", "snooze", "not_found"})
 
 _Ended = tuple[int, State, int]  # stage, state, task
 
@@ -68,3 +71,23 @@ def _tell(events: Events, ended: Iterable[_Ended]) -> None:
         by_end.setdefault((stage, state), []).append(task_id)
     for (stage, state), task_ids in by_end.items():
         events.emit("tasks.finished", stage=stage, state=State(state).name, count=len(task_ids), tasks=task_ids)
+
+
+def tell_failed(events: Events, claimed: Claimed, settlement: Settlement, label: str) -> bool:
+    """A run that failed, and whether that is an error of the stage. The reason that a handler gives for an ending it
+    planned is no failure."""
+    if not isinstance(settlement, Finish | Release) or settlement.error is None:
+        return False
+    then = settlement.status.name if isinstance(settlement, Finish) else settlement.cause
+    if then in _PLANNED:
+        return False
+    events.emit(
+        "tasks.failed",
+        task=claimed.task_id,
+        stage=label,
+        attempt=claimed.attempt + 1,
+        max_attempts=claimed.max_attempts,
+        then=then,
+        error=settlement.error,
+    )
+    return isinstance(settlement, Finish) or settlement.burned

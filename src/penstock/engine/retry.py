@@ -5,10 +5,10 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any
 
+from penstock.engine.http_dates import date_of
 from penstock.engine.payload import clean_text
 from penstock.errors import (
     HandlerError,
@@ -145,15 +145,13 @@ def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None)
     value = headers.get("Retry-After") or headers.get("retry-after")
     if value is None:
         return None
+    text = str(value)
     try:
-        wait = float(value)
+        wait = float(text)
     except ValueError:
-        try:
-            when = parsedate_to_datetime(value)
-        except (TypeError, ValueError):
+        when = date_of(text)
+        if when is None:
             return None
-        if when.tzinfo is None:
-            when = when.replace(tzinfo=UTC)
         wait = (when - (now or datetime.now(UTC))).total_seconds()
     if wait != wait:  # NaN
         return None
@@ -183,6 +181,8 @@ def _bounded(wait: float) -> float:
     """What a handler says about a wait may be any number, or none."""
     try:
         seconds = float(wait)
+    except OverflowError:  # a whole number that no float can hold
+        return _LONGEST_WAIT_SECONDS if wait > 0 else 0.0
     except (TypeError, ValueError):
         return 1.0
     return min(max(seconds, 0.0), _LONGEST_WAIT_SECONDS) if seconds == seconds else 1.0

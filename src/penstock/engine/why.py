@@ -6,6 +6,7 @@ their answers, and the first that stops it is the reason. Everything is read in 
 
 from typing import Any
 
+from penstock.engine.why_broker import Telling, telling, untold, waits_for_worker, with_the_way
 from penstock.engine.why_position import (
     Position,
     Reason,
@@ -37,7 +38,7 @@ async def explain(connection: Connection, task_id: int) -> Why:
         row = await reads.position(connection, task_id)
         if row is None:
             raise TaskNotFound(task_id)
-        return (
+        settled = (
             finished(row)
             or leased(row)
             or stopped(row)
@@ -45,8 +46,11 @@ async def explain(connection: Connection, task_id: int) -> Why:
             or await _nobody(connection, row)
             or await _at_limit(connection, row)
             or blocked(row)
-            or await _in_line(connection, row)
         )
+        if settled is not None:
+            return settled
+        told = await telling(connection, row)
+        return untold(row, told) or with_the_way(await _in_line(connection, row, told), told)
 
 
 async def _nobody(connection: Connection, row: Position) -> Why | None:
@@ -90,7 +94,7 @@ async def _at_limit(connection: Connection, row: Position) -> Why | None:
     return None
 
 
-async def _in_line(connection: Connection, row: Position) -> Why:
+async def _in_line(connection: Connection, row: Position, told: Telling | None) -> Why:
     """Due, and somebody serves it: what is ahead, whether anybody is free."""
     ahead = await reads.ahead_in_lane(
         connection,
@@ -120,6 +124,8 @@ async def _in_line(connection: Connection, row: Position) -> Why:
             f"It is next, and all {all_processors:,} processors of stage {stage_of(row)} are busy.",
             next_step="It starts when one is free; more workers or a larger pool take it sooner.",
         )
+    if told is not None and not told.bypassed:
+        return waits_for_worker(row, told)
     waited = (row["read_at"] - row["run_at"]).total_seconds()
     if waited > _LATE_SECONDS:
         names = ", ".join(server["name"] for server in servers if server["live"])

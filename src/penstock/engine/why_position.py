@@ -29,8 +29,12 @@ class Reason(StrEnum):
     STAGE_LIMIT = "stage_limit"
     LANE_LIMIT = "lane_limit"
     LIMITER = "limiter"
+    BROKER_AWAY = "broker_away"
+    NO_RELAY = "no_relay"
     BEHIND = "behind"
     BUSY = "busy"
+    ANNOUNCED = "announced"
+    NOT_ANNOUNCED = "not_announced"
     OVERLOOKED = "overlooked"
     DUE = "due"
 

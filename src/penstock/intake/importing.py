@@ -35,7 +35,7 @@ def install(app: Penstock) -> None:
 
     # Small files were stored when they were sent. These are the large ones, and they wait for the database most of the
     # time.
-    @app.task(name=IMPORT, pool=4, timeout=_TIMEOUT_SECONDS, max_attempts=20)
+    @app.task(name=IMPORT, pool=4, timeout=_TIMEOUT_SECONDS, max_attempts=20, internal=True)
     async def store_rows(ctx: Context, job: int) -> Any:
         return await Importing(app, ctx, job).run()
 

@@ -238,8 +238,8 @@ async def submit_items(
 
 def require_pipeline(app: Penstock, name: str) -> PipelineDefinition:
     pipeline = app.pipelines.get(name)
-    if pipeline is None or name.startswith("penstock."):
-        raise UnknownTask(name, [known for known in app.pipelines if not known.startswith("penstock.")])
+    if pipeline is None or pipeline.internal:
+        raise UnknownTask(name, [known for known, one in app.pipelines.items() if not one.internal])
     return pipeline
 
 

@@ -11,6 +11,7 @@ from penstock.engine.job_counts import JobCounts
 from penstock.engine.job_steps import Steps
 from penstock.engine.job_views import JobView
 from penstock.service.wire import Wire
+from penstock.storage.callbacks import Callback
 from penstock.storage.imports import Import
 
 QueueState = Literal["QUEUED", "RUNNING", "PAUSED", "DONE", "FAILED", "CANCELLED"]
@@ -76,6 +77,15 @@ class JobStep(Wire):
     cancelled: int
 
 
+class JobCallback(Wire):
+    """What is enqueued once when every item has ended. `problem`: why it could not be."""
+
+    pipeline: str
+    task_id: int | None
+    called_back_at: datetime | None
+    problem: str | None
+
+
 class JobDetail(JobBody):
     current_step: str = Field(
         description="not-started, the earliest stage that still holds items, completed, failed or cancelled."
@@ -91,6 +101,7 @@ class JobDetail(JobBody):
     last_error: str | None
     paused_by: str | None
     pause_reason: str | None
+    callback: JobCallback | None
     options: dict[str, Any]
 
 
@@ -119,6 +130,10 @@ def import_of(found: Import | None) -> ImportState | None:
         batch_reason=found.batch_why,
         problem=None if found.problem is None else ImportProblem.model_validate(dict(found.problem)),
     )
+
+
+def callback_of(found: Callback | None) -> JobCallback | None:
+    return None if found is None else JobCallback.model_validate(asdict(found))
 
 
 def steps_of(found: Steps) -> dict[str, Any]:

@@ -118,3 +118,16 @@ async def fill_job(
     connection: Connection, *, stage: int, job: int, owner: str, lane: int, first: int, count: int
 ) -> None:
     await connection.execute(_sql.fill_job, stage, job, owner, lane, first, count, timeout=3600)
+
+
+async def settle_articles(connection: Connection) -> None:
+    await connection.execute(_sql.settle_articles, timeout=3600)
+
+
+async def chunks(connection: Connection) -> int:
+    number: int = await connection.fetchval(_sql.chunks)
+    return number
+
+
+async def set_embedder(connection: Connection, name: str) -> None:
+    await connection.execute(_sql.set_embedder, name)

@@ -1,5 +1,6 @@
 """Dead letters. One function per query of ``sql/dead_letters.sql``."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -84,6 +85,13 @@ async def copy(connection: Connection, source: dict[str, Any], new_input: str) -
         source["task_id"],
     )
     return task_id
+
+
+async def failed_again(connection: Connection, replayed: Sequence[tuple[int, datetime, str | None]]) -> int:
+    """``replayed``: task, when it had failed, and its error type then."""
+    tasks, times, types = zip(*replayed, strict=True)
+    count: int = await connection.fetchval(_sql.failed_again, list(tasks), list(times), list(types))
+    return count
 
 
 async def database_now(connection: Connection) -> datetime:

@@ -34,7 +34,7 @@ class Grant:
     # None: the key is not limited.
     rate: float | None
     burst: int | None
-    # The database's clock, for records; never to be compared with another clock.
+    # The store's clock, for records; never to be compared with another clock.
     at: datetime | None = None
 
 
@@ -64,6 +64,46 @@ class LimitView:
     blocked_seconds: float
     blocked_reason: str | None
     updated_at: datetime
+    # Which setting of the limit this is, and after which removal; what Redis goes by.
+    version: int = 0
+    since: int = 0
+    # The circuit, where somebody asked for one: closed, open, due (somebody may try it), probing.
+    circuit: str | None = None
+    circuit_failures: int | None = None
+    circuit_seconds: float | None = None
+    failures: int | None = None
+    # Where this budget is counted at present.
+    store: str = "postgres"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownLimit:
+    """A key as it stood a moment ago. ``version`` and ``since`` only grow; None, like the rate, for a key that nobody
+    has limited or blocked."""
+
+    key: str
+    rate: float | None
+    burst: int | None
+    version: int | None
+    since: int | None
+    blocked_seconds: float
+    failure_limit: int | None
+    pause_seconds: float | None
+    failures: int
+    open: bool
+    # Until somebody may try an open circuit.
+    probe_in_seconds: float | None
+    store: str
+    number: int
+    changed_seconds: float
+    unsteady: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    store: str
+    number: int
+    installation: str
 
 
 def whole_number(value: object, least: int, most: int) -> bool:
@@ -117,6 +157,27 @@ async def take(
 async def standing(connection: Connection, key: str) -> Standing | None:
     row = await connection.fetchrow(_sql.standing, key)
     return None if row is None else Standing(**dict(row))
+
+
+async def known(connection: Connection, keys: Sequence[str]) -> list[KnownLimit]:
+    return [KnownLimit(**dict(row)) for row in await connection.fetch(_sql.known, list(keys))]
+
+
+async def move(connection: Connection, store: str, number: int, *, unsteady_seconds: float) -> bool:
+    """False: somebody else has moved the fleet meanwhile."""
+    return await connection.fetchval(_sql.move, store, number, unsteady_seconds) is not None
+
+
+async def empty(connection: Connection, after_seconds: float) -> None:
+    await connection.execute(_sql.empty, after_seconds)
+
+
+async def touch(connection: Connection, keys: Sequence[str]) -> None:
+    await connection.execute(_sql.touch, list(keys))
+
+
+async def store(connection: Connection) -> Store:
+    return Store(**dict(await connection.fetchrow(_sql.store)))
 
 
 async def penalise(connection: Connection, key: str, retry_after_seconds: float, reason: str | None) -> Block:

@@ -1,12 +1,23 @@
-"""Endings: reprocess, edit, retention. One function per query of ``sql/outcomes.sql``."""
+"""Endings: reprocess, edit, retention, clearing. One function per query of ``sql/outcomes.sql``."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from penstock.storage.queries import load
 
 _sql = load("outcomes")
 Connection = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleared:
+    """What one look at a window removed. ``last_id``: where the next one starts; ``last``: nothing is behind it."""
+
+    cleared: int
+    last_id: int | None
+    last: bool
 
 
 async def reprocess(
@@ -30,3 +41,15 @@ async def replace(connection: Connection, task_id: int, copy_id: int, by: str) -
 async def expire(connection: Connection, keep_seconds: float, batch: int) -> int:
     count: int = await connection.fetchval(_sql.expire, keep_seconds, batch)
     return count
+
+
+async def clear(
+    connection: Connection,
+    *,
+    stages: Sequence[int],
+    statuses: Sequence[int],
+    ended_before: datetime,
+    after: int,
+    window: int,
+) -> Cleared:
+    return Cleared(**await connection.fetchrow(_sql.clear, stages, statuses, ended_before, after, window))

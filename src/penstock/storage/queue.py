@@ -49,9 +49,11 @@ async def claim_by_id(
     *,
     stages: Sequence[int] | None = None,
     least_age_seconds: float = 0.0,
+    unlimited: bool = False,
 ) -> list[Claimed]:
-    """``stages``, ``least_age_seconds``: what a row that was looked up before still has to fulfil."""
-    rows = await connection.fetch(_sql.claim_by_id, task_ids, worker, stages, least_age_seconds)
+    """``stages``, ``least_age_seconds``: what a row that was looked up before still has to fulfil. ``unlimited``: only
+    what has no fleet-wide limit."""
+    rows = await connection.fetch(_sql.claim_by_id, task_ids, worker, stages, least_age_seconds, unlimited)
     return [Claimed(row) for row in rows]
 
 

@@ -168,6 +168,19 @@ CREATE TABLE penstock.checkpoints (
     at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE penstock.circuits (
+    key text NOT NULL,
+    failure_limit integer NOT NULL,
+    pause_seconds double precision NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    opened_at timestamp with time zone,
+    probe_until timestamp with time zone,
+    probe bigint DEFAULT 0 NOT NULL,
+    probe_at_opening bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT circuits_failure_limit_check CHECK ((failure_limit > 0)),
+    CONSTRAINT circuits_pause_seconds_check CHECK (((pause_seconds > (0)::double precision) AND (pause_seconds < 'Infinity'::double precision)))
+);
+
 CREATE TABLE penstock.counts (
     lane bigint NOT NULL,
     stage integer NOT NULL,
@@ -177,6 +190,31 @@ CREATE TABLE penstock.counts (
     at timestamp with time zone DEFAULT now() NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+
+CREATE TABLE penstock.dead_messages (
+    id bigint NOT NULL,
+    transport text NOT NULL,
+    queue text NOT NULL,
+    raw bytea NOT NULL,
+    reason text NOT NULL,
+    deliveries integer NOT NULL,
+    died_at timestamp with time zone,
+    arrived_at timestamp with time zone DEFAULT now() NOT NULL,
+    replayed_at timestamp with time zone,
+    replayed_by text,
+    edited boolean DEFAULT false NOT NULL,
+    digest bytea NOT NULL,
+    token text NOT NULL
+);
+
+ALTER TABLE penstock.dead_messages ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.dead_messages_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE penstock.duties (
     name text NOT NULL,
@@ -230,6 +268,12 @@ CREATE TABLE penstock.imports (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT imports_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'storing'::text, 'stored'::text, 'failed'::text, 'cancelled'::text])))
+);
+
+CREATE TABLE penstock.installation (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    singleton boolean DEFAULT true NOT NULL,
+    CONSTRAINT installation_singleton_check CHECK (singleton)
 );
 
 CREATE TABLE penstock.lanes (
@@ -286,7 +330,8 @@ CREATE TABLE penstock.queue (
     begun bigint,
     run smallint DEFAULT 1 NOT NULL,
     cancel_at timestamp with time zone,
-    unique_key text
+    unique_key text,
+    sent_at timestamp with time zone
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_insert_scale_factor='0.2', autovacuum_vacuum_cost_delay='0', autovacuum_analyze_scale_factor='0.1', autovacuum_analyze_threshold='5000');
 
@@ -419,7 +464,10 @@ CREATE TABLE penstock.jobs (
     cancelled_at timestamp with time zone,
     cancelled_by text,
     deleted_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    callback jsonb,
+    called_back_at timestamp with time zone,
+    callback_task bigint
 );
 
 ALTER TABLE penstock.jobs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -447,6 +495,23 @@ CREATE SEQUENCE penstock.lease_numbers
     NO MAXVALUE
     CACHE 1;
 
+CREATE SEQUENCE penstock.limit_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE penstock.limiter_store (
+    store text DEFAULT 'postgres'::text NOT NULL,
+    number bigint DEFAULT 0 NOT NULL,
+    unsteady integer DEFAULT 0 NOT NULL,
+    changed_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    singleton boolean DEFAULT true NOT NULL,
+    CONSTRAINT limiter_store_singleton_check CHECK (singleton),
+    CONSTRAINT limiter_store_store_check CHECK ((store = ANY (ARRAY['postgres'::text, 'redis'::text])))
+);
+
 CREATE TABLE penstock.limits (
     key text NOT NULL,
     rate double precision,
@@ -455,6 +520,8 @@ CREATE TABLE penstock.limits (
     blocked_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
     blocked_reason text,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    version bigint DEFAULT nextval('penstock.limit_numbers'::regclass) NOT NULL,
+    since bigint DEFAULT nextval('penstock.limit_numbers'::regclass) NOT NULL,
     CONSTRAINT limits_burst_check CHECK ((burst > 0)),
     CONSTRAINT limits_rate_check CHECK (((rate > (0)::double precision) AND (rate < 'Infinity'::double precision)))
 )
@@ -472,6 +539,12 @@ CREATE TABLE penstock.migrations (
     version integer NOT NULL,
     name text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE penstock.relays (
+    transport text NOT NULL,
+    holder uuid NOT NULL,
+    held_until timestamp with time zone NOT NULL
 );
 
 CREATE TABLE penstock.schedules (
@@ -669,6 +742,15 @@ ALTER TABLE ONLY penstock.audit
 ALTER TABLE ONLY penstock.checkpoints
     ADD CONSTRAINT checkpoints_pkey PRIMARY KEY (task_id, stage, run);
 
+ALTER TABLE ONLY penstock.circuits
+    ADD CONSTRAINT circuits_pkey PRIMARY KEY (key);
+
+ALTER TABLE ONLY penstock.dead_messages
+    ADD CONSTRAINT dead_messages_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY penstock.dead_messages
+    ADD CONSTRAINT dead_messages_transport_token_digest_key UNIQUE (transport, token, digest);
+
 ALTER TABLE ONLY penstock.duties
     ADD CONSTRAINT duties_pkey PRIMARY KEY (name);
 
@@ -681,11 +763,17 @@ ALTER TABLE ONLY penstock.files
 ALTER TABLE ONLY penstock.imports
     ADD CONSTRAINT imports_pkey PRIMARY KEY (job_id);
 
+ALTER TABLE ONLY penstock.installation
+    ADD CONSTRAINT installation_pkey PRIMARY KEY (singleton);
+
 ALTER TABLE ONLY penstock.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY penstock.lanes
     ADD CONSTRAINT lanes_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY penstock.limiter_store
+    ADD CONSTRAINT limiter_store_pkey PRIMARY KEY (singleton);
 
 ALTER TABLE ONLY penstock.limits
     ADD CONSTRAINT limits_pkey PRIMARY KEY (key);
@@ -701,6 +789,9 @@ ALTER TABLE ONLY penstock.outcomes
 
 ALTER TABLE ONLY penstock.queue
     ADD CONSTRAINT queue_pkey PRIMARY KEY (task_id);
+
+ALTER TABLE ONLY penstock.relays
+    ADD CONSTRAINT relays_pkey PRIMARY KEY (transport);
 
 ALTER TABLE ONLY penstock.schedules
     ADD CONSTRAINT schedules_pkey PRIMARY KEY (name);
@@ -765,6 +856,8 @@ CREATE INDEX counts_lane ON penstock.counts USING btree (lane, stage, state);
 
 CREATE INDEX counts_unfolded ON penstock.counts USING btree (at) WHERE (NOT folded);
 
+CREATE INDEX dead_messages_open ON penstock.dead_messages USING btree (id) WHERE (replayed_at IS NULL);
+
 CREATE INDEX files_content ON penstock.files USING btree (owner, sha256) WHERE (stored_at IS NOT NULL);
 
 CREATE INDEX files_job ON penstock.files USING btree (job_id) WHERE (job_id IS NOT NULL);
@@ -780,6 +873,8 @@ CREATE INDEX jobs_deleted ON penstock.jobs USING btree (id) WHERE (deleted_at IS
 CREATE UNIQUE INDEX jobs_idempotency ON penstock.jobs USING btree (pipeline, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 
 CREATE INDEX jobs_owner ON penstock.jobs USING btree (owner, id);
+
+CREATE INDEX jobs_to_call_back ON penstock.jobs USING btree (id) WHERE ((callback IS NOT NULL) AND (called_back_at IS NULL));
 
 CREATE INDEX lanes_active ON penstock.lanes USING btree (pipeline, priority, id) WHERE active;
 
@@ -809,6 +904,8 @@ CREATE INDEX queue_listed ON penstock.queue USING btree (lane, updated_at, task_
 
 CREATE INDEX queue_ready ON penstock.queue USING btree (stage, lane, run_at, task_id) WHERE (worker IS NULL);
 
+CREATE INDEX queue_sent ON penstock.queue USING btree (sent_at) WHERE ((sent_at IS NOT NULL) AND (worker IS NULL));
+
 CREATE UNIQUE INDEX queue_unique ON penstock.queue USING btree (unique_key) WHERE ((unique_key IS NOT NULL) AND (worker IS NULL));
 
 CREATE INDEX schedules_due ON penstock.schedules USING btree (next_fire_at) WHERE (paused_at IS NULL);
@@ -834,6 +931,9 @@ CREATE INDEX tasks_job ON penstock.tasks USING btree (job_id, id) WHERE (job_id 
 CREATE INDEX tokens_user ON penstock.tokens USING btree (user_id);
 
 CREATE INDEX workers_live ON penstock.workers USING btree (lease_until) WHERE ((stopped_at IS NULL) AND (died_at IS NULL));
+
+ALTER TABLE ONLY penstock.circuits
+    ADD CONSTRAINT circuits_key_fkey FOREIGN KEY (key) REFERENCES penstock.limits(key) ON DELETE CASCADE;
 
 ALTER TABLE ONLY penstock.file_chunks
     ADD CONSTRAINT file_chunks_file_id_fkey FOREIGN KEY (file_id) REFERENCES penstock.files(id) ON DELETE CASCADE;

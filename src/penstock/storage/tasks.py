@@ -149,6 +149,11 @@ async def get(connection: Connection, task_id: int) -> dict[str, Any] | None:
     return task
 
 
+async def age_seconds(connection: Connection, task_id: int) -> float:
+    """0 for one that is not there."""
+    return float(await connection.fetchval(_sql.age, task_id) or 0.0)
+
+
 async def history(connection: Connection, task_id: int) -> list[dict[str, Any]]:
     rows = [dict(row) for row in await connection.fetch(_sql.history, task_id)]
     for row in rows:

@@ -2,6 +2,7 @@
 
     drain, inline                         run what was enqueued, in the process of the test
     assert_enqueued, assert_not_enqueued  what was enqueued
+    RecordingDispatcher                   a JobDispatcher that only remembers
     WorkerTree, Proxy                     workers to kill and freeze, a link to cut
     Ledger, Pen                           what really ran, written down twice
 
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from penstock.testing.assertions import assert_enqueued, assert_not_enqueued
+    from penstock.testing.dispatching import Dispatched, RecordingDispatcher
     from penstock.testing.draining import Drained, drain, inline
     from penstock.testing.ledger import Audit, Ledger, Pen
     from penstock.testing.processes import NotInTime, WorkerTree
@@ -20,11 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Audit",
+    "Dispatched",
     "Drained",
     "Ledger",
     "NotInTime",
     "Pen",
     "Proxy",
+    "RecordingDispatcher",
     "WorkerTree",
     "assert_enqueued",
     "assert_not_enqueued",
@@ -36,11 +40,13 @@ __all__ = [
 # nothing of it.
 _HOME = {
     "Audit": "ledger",
+    "Dispatched": "dispatching",
     "Drained": "draining",
     "Ledger": "ledger",
     "NotInTime": "processes",
     "Pen": "ledger",
     "Proxy": "proxy",
+    "RecordingDispatcher": "dispatching",
     "WorkerTree": "processes",
     "assert_enqueued": "assertions",
     "assert_not_enqueued": "assertions",

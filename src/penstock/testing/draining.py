@@ -63,8 +63,9 @@ async def drain(app: Penstock, *, advance: bool = False, only: Sequence[str] = (
     await app.open()
     async with _drainer(app, only) as drainer:
         while True:
-            await drainer.run_due(most_runs)
-            if not advance or not await drainer.fast_forward():
+            ran = await drainer.run_due(most_runs)
+            # What became due by itself meanwhile was not there to be moved forward: look once more.
+            if not advance or not (await drainer.fast_forward() or ran):
                 return await drainer.drained()
 
 
@@ -166,8 +167,9 @@ class _Drainer:
         self._released = 0
         self._ended: Counter[State] = Counter()
 
-    async def run_due(self, most_runs: int) -> None:
-        """Until nothing is due."""
+    async def run_due(self, most_runs: int) -> bool:
+        """Until nothing is due; whether anything was."""
+        before = self._runs
         while claimed := await self._claim():
             for one in claimed:
                 if self._runs >= most_runs:
@@ -176,6 +178,7 @@ class _Drainer:
                         " ever; raise most_runs if there really are so many."
                     )
                 await self._run(one)
+        return self._runs > before
 
     async def fast_forward(self) -> int:
         async with self._link.guarded() as connection:

@@ -28,9 +28,7 @@ async def serve(app: str) -> None:
     failpoints = Failpoints.from_environment()
     supervisor = Supervisor(
         settings=settings,
-        blueprint=Blueprint(
-            app=app, url=settings.url, only=(), settings=settings.model_dump(mode="json", exclude={"database_url"})
-        ),
+        blueprint=Blueprint(app=app, url=settings.url, only=(), settings=settings.handed_on()),
         events=events,
         failpoints=failpoints,
         duties=all_duties(settings, events, failpoints),

@@ -109,7 +109,7 @@ async def test_a_mass_replay_takes_what_matches_and_nobody_twice(
     monkeypatch.setattr(dead_letters, "_BATCH", 2)
     ids = await fail_some(open_shop, 4)
     done = await penstock.json("dead-letters", "replay", "--all", "--yes", "--error", "PermanentError")
-    assert done == {"replayed": 4, "stopped": False, "canary": None}
+    assert done == {"replayed": 4, "stopped": False, "failed_again": 0, "canary": None}
     for task_id in ids:
         await open_shop.task_by_id(task_id).wait(20)
         assert (await open_shop.task_by_id(task_id).details())["run"] == 2
@@ -176,3 +176,37 @@ def test_a_since_that_makes_no_sense_is_refused(text: str) -> None:
 
     with pytest.raises(InvalidSetting):
         since_time(text, datetime(2026, 11, 15, tzinfo=UTC))
+
+
+async def test_many_that_fail_again_with_the_same_error_stop_the_rest(open_shop: Penstock) -> None:
+    """Also without a canary, and after one that went well."""
+    await fail_some(open_shop, 30)
+    report = await dead_letters.replay_matching(
+        open_shop, DeadLetterFilter(pipeline="fail"), by="test", per_second=20, stop_after=3
+    )
+    assert report.stopped and report.failed_again >= 3 and report.replayed < 30
+
+
+async def test_a_later_error_of_another_kind_does_not_stop_the_rest(open_shop: Penstock) -> None:
+    ids = await fail_some(open_shop, 6)
+    async with open_shop.connection() as connection:
+        await connection.execute(
+            """update penstock.outcomes set error = '{"type": "Earlier"}' where task_id = any ($1)""", ids
+        )
+    report = await dead_letters.replay_matching(
+        open_shop, DeadLetterFilter(error_type="Earlier"), by="test", per_second=20, stop_after=1
+    )
+    assert not report.stopped and report.replayed == 6
+
+
+async def test_the_list_says_that_messages_are_dead_as_well(penstock: CommandLine, shop: Penstock) -> None:
+    alone = await penstock("dead-letters", "list")
+    assert "messages" not in alone.stderr and "All is well." in alone.stdout + alone.stderr
+    async with shop.connection() as connection:
+        await connection.execute(
+            "insert into penstock.dead_messages (transport, queue, raw, reason, deliveries, digest, token)"
+            " values ('redis', 'q', 'x', 'it is no JSON', 1, 'd', 't')"
+        )
+    told = await penstock("dead-letters", "list")
+    assert "1 message of a broker is dead as well" in told.stderr
+    assert "All is well." not in told.stdout + told.stderr

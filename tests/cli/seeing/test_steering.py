@@ -146,6 +146,10 @@ async def test_limits_are_set_shown_blocked_and_removed(penstock: CommandLine, s
     assert 50 < row["blocked_seconds"] <= 60
     assert "HTTP 429" in (await penstock("limits", "list")).stdout
     await penstock("limits", "set", "wikidata", "--rate", 0, code=2)
+    assert (await penstock("limits", "set", "wikidata", "--rate", 5, "--burst", 10)).stderr == ""
+    slip = await penstock("limits", "set", "wikidta", "--rate", 5)
+    assert "wikidta is new here" in slip.stderr and "Near to it are: wikidata." in slip.stderr
+    await penstock("limits", "remove", "wikidta")
     await penstock("limits", "remove", "wikidata")
     async with shop.connection() as connection:
         assert await limits.listing(connection) == []

@@ -9,7 +9,6 @@ import httpx2
 import orjson
 
 from penstock import Context, Penstock
-from penstock.apps.catalogue.circuit import Circuit
 from penstock.apps.catalogue.http_answer import hit_of
 from penstock.apps.catalogue.http_options import HttpOptions, origin_of
 from penstock.apps.catalogue.pacing import Pacing
@@ -17,6 +16,7 @@ from penstock.apps.catalogue.provider import Hit, NotAsked, Query
 from penstock.engine.steering import limits
 from penstock.errors import PermanentError, ThrottledError, TransientError
 from penstock.intake.sources.guard import HostRefused, checked_host
+from penstock.providers.circuit import Circuit
 
 _MOST_REDIRECTS = 3
 _SHORTEST_WAIT_SECONDS = 0.5

@@ -10,7 +10,7 @@ _BATCH = 10_000
 def install_upkeep(app: Penstock) -> None:
     """They are kept as long as the tasks they belong to."""
 
-    @app.task(name="catalogue.forget")
+    @app.task(name="catalogue.forget", internal=True)
     async def forget() -> int:
         return await forget_old(app)
 

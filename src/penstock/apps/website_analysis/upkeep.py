@@ -9,7 +9,7 @@ _UNUSED_SECONDS = 86_400.0
 
 
 def install_upkeep(app: Penstock) -> None:
-    @app.task(name="sites.forget")
+    @app.task(name="sites.forget", internal=True)
     async def forget() -> dict[str, int]:
         return await forget_old(app)
 

@@ -17,6 +17,12 @@ SeedOption = Annotated[int | None, typer.Option("--seed", help="Of the plan of f
 CorpusArgument = Annotated[
     Path | None, typer.Argument(help="Folder of NAME.html and NAME.json; the repository's own, if left out.")
 ]
+LabelledArgument = Annotated[
+    Path | None, typer.Argument(help="Folder of articles_*.toml and queries_*.toml; the repository's own, if left out.")
+]
+LinkingArgument = Annotated[
+    Path | None, typer.Argument(help="Folder of entities.json and records.json; the repository's own, if left out.")
+]
 KeepOption = Annotated[bool, typer.Option("--keep", help="Leave the database, logs and ledger behind for a look.")]
 
 
@@ -71,11 +77,46 @@ def register(app: typer.Typer) -> None:
         _run(bench.pages(session, bench.QUICK if quick else bench.FULL))
 
     @command(app)
+    def transports(session: Session, quick: QuickOption = False) -> None:
+        """The same tasks over PostgreSQL, Redis and RabbitMQ, and what a relay sends in a second."""
+        from penstock.cli.bench import transports as bench
+
+        _run(bench.transports_bench(session, bench.QUICK if quick else bench.FULL))
+
+    @command(app)
+    def search(session: Session, quick: QuickOption = False) -> None:
+        """100,000 chunks embedded, stored, indexed and searched; and saves beside all that."""
+        from penstock.cli.bench import search as bench
+
+        _run(bench.search(session, bench.QUICK if quick else bench.FULL))
+
+    @command(app)
+    def limiter(session: Session, quick: QuickOption = False) -> None:
+        """Four processes at ten times the demand of a limit: kept, used, and stopped by an answer 429."""
+        from penstock.cli.bench import limiter as bench
+
+        _run(bench.limiter(session, bench.QUICK if quick else bench.FULL))
+
+    @command(app)
     def extraction(session: Session, corpus: CorpusArgument = None) -> None:
         """How much of what people read on saved pages of websites is found: a table by field."""
         from penstock.cli.bench import extraction as bench
 
         bench.extraction(session, corpus)
+
+    @command(app)
+    def retrieval(session: Session, labelled: LabelledArgument = None) -> None:
+        """How well search answers questions in other words than the articles: a table by mode."""
+        from penstock.cli.bench import retrieval as bench
+
+        _run(bench.retrieval(session, labelled))
+
+    @command(app)
+    def linking(session: Session, labelled: LinkingArgument = None) -> None:
+        """Records with known answers against things of similar names: what is accepted, and is it right?"""
+        from penstock.cli.bench import linking as bench
+
+        bench.linking(session, labelled)
 
     @command(app)
     async def storm(

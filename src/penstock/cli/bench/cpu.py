@@ -27,10 +27,10 @@ class Cpu:
         return None if self.server_seconds is None else self.client_seconds + self.server_seconds
 
 
-async def used(site: Site, client: int) -> Cpu:
-    """So far, by the process of this id and by everybody who works for this database now."""
+async def used(site: Site, *clients: int) -> Cpu:
+    """So far, by the processes of these ids and by everybody who works for this database now."""
     server = sum([_seconds(pid) for pid in await bench.backends(site.connection)]) if site.ground.embedded else None
-    return Cpu(client_seconds=_seconds(client), server_seconds=server)
+    return Cpu(client_seconds=sum(map(_seconds, clients)), server_seconds=server)
 
 
 def _seconds(pid: int) -> float:

@@ -60,8 +60,8 @@ async def by_runner(site: Site, fleet: Fleet, pipeline: str, count: int) -> Drai
     stage = await bench.stage(connection, pipeline)
     claimed_before, finished_before = await bench.claimed(connection), await bench.finished(connection, stage)
     wal_before = await bench.wal_bytes(connection)
-    runner = fleet.supervisor.runners[0].pid
-    cpu_before = await cpu.used(site, runner)
+    runners = [runner.pid for runner in fleet.supervisor.runners]
+    cpu_before = await cpu.used(site, *runners)
     await stages.resume(connection, pipeline, None)
     await tasks.wake(connection, pipeline)
     # Numbers of leases are drawn while the claim still runs, so the claim that is seen is the first.
@@ -77,7 +77,7 @@ async def by_runner(site: Site, fleet: Fleet, pipeline: str, count: int) -> Drai
         count=count,
         seconds=ended - started,
         wal_bytes=await bench.wal_bytes(connection) - wal_before,
-        cpu=await cpu.used(site, runner) - cpu_before,
+        cpu=await cpu.used(site, *runners) - cpu_before,
     )
 
 

@@ -85,18 +85,24 @@ class Site:
     @asynccontextmanager
     async def fleet(self, *only: str) -> AsyncIterator[Fleet]:
         """A real supervisor, here, and its real runner process; serving when this is entered."""
-        fleet = Fleet(settings=self.settings, url=self.url, app=APP, only=only)
-        running = asyncio.create_task(fleet.run())
-        try:
-            async with asyncio.timeout(_READY_SECONDS):
-                while not fleet.supervisor.ready:
-                    if running.done():
-                        running.result()
-                    await asyncio.sleep(0.02)
+        async with ready(Fleet(settings=self.settings, url=self.url, app=APP, only=only)) as fleet:
             yield fleet
-        finally:
-            fleet.stop()
-            await running
+
+
+@asynccontextmanager
+async def ready(fleet: Fleet) -> AsyncIterator[Fleet]:
+    """Runs until the block ends; serving when it is entered."""
+    running = asyncio.create_task(fleet.run())
+    try:
+        async with asyncio.timeout(_READY_SECONDS):
+            while not fleet.supervisor.ready:
+                if running.done():
+                    running.result()
+                await asyncio.sleep(0.02)
+        yield fleet
+    finally:
+        fleet.stop()
+        await running
 
 
 @asynccontextmanager

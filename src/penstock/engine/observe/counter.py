@@ -15,6 +15,9 @@ COUNTERS: dict[str, str] = {
     "penstock_stale_settles_total": "settlements refused because the lease was not current",
     "penstock_crashes_total": "tasks whose process died under them",
     "penstock_rescued_total": "tasks taken back from dead workers",
+    "penstock_dead_tasks_total": "tasks that became dead letters",
+    "penstock_dead_messages_total": "messages that were collected from a broker's dead-letter queue, by transport and"
+    " class of reason",
     "penstock_database_faults_total": "lost connections and failed statements",
 }
 
@@ -43,6 +46,8 @@ class Counter:
                 self._add("penstock_tasks_claimed_total", data["count"], stage=data["stage"])
             case "tasks.finished":
                 self._add("penstock_tasks_finished_total", data["count"], stage=data["stage"], state=data["state"])
+                if data["state"] == "ERROR":
+                    self._add("penstock_dead_tasks_total", data["count"], stage=data["stage"])
             case "tasks.released":
                 cause = str(data["cause"] or "hand back")
                 self._add("penstock_tasks_retried_total", data["count"], stage=data["stage"], cause=cause)
@@ -54,6 +59,9 @@ class Counter:
                 self._add("penstock_crashes_total", data["count"], stage=data["stage"])
             case "tasks.rescued":
                 self._add("penstock_rescued_total", data["count"], stage=data["stage"])
+            case "messages.collected":
+                for reason, n in data["reasons"].items():
+                    self._add("penstock_dead_messages_total", n, transport=str(data["transport"]), reason=str(reason))
             case "database.lost":
                 self._add("penstock_database_faults_total", 1, link=str(data["link"]))
             case _:

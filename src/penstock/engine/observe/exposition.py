@@ -17,7 +17,7 @@ from penstock.engine.observe.counter import COUNTERS, Counter, Key
 from penstock.engine.observe.stage_measures import Sample, measured
 from penstock.engine.observe.timings import TIMES
 from penstock.errors import DatabaseError
-from penstock.storage import reads, workers
+from penstock.storage import dead_messages, reads, workers
 from penstock.storage.database import passing
 
 # metric → (labels, what it shows). A docs test keeps docs/metrics.md in step.
@@ -33,6 +33,14 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
     "penstock_stage_success_ratio": (("stage",), "share of what left the stage in the last hour that went well"),
     "penstock_stage_failure_ratio": (("stage",), "share of what left the stage in the last hour that failed"),
     "penstock_stage_retries_last_hour": (("stage",), "runs of the last hour that were tried again"),
+    "penstock_dead_messages_open": (
+        ("transport",),
+        "messages of a broker that nobody could read and nobody sent again",
+    ),
+    "penstock_broker_away_seconds": (
+        ("transport",),
+        "how long a broker has not answered a runner of this supervisor, or refused it; 0 while it works",
+    ),
     "penstock_workers_live": ((), "workers with a current lease, in the whole fleet"),
     "penstock_processors": (("stage", "state"), "processors of this supervisor: idle, busy, error"),
     "penstock_inbox": (("stage",), "tasks claimed by this supervisor that wait for a processor"),
@@ -49,7 +57,14 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 # These are there for every stage from the start, at zero, so that a first stale settle or crash shows as an increase.
-_FROM_ZERO = frozenset({"penstock_stale_settles_total", "penstock_crashes_total", "penstock_rescued_total"})
+_FROM_ZERO = frozenset(
+    {
+        "penstock_stale_settles_total",
+        "penstock_crashes_total",
+        "penstock_rescued_total",
+        "penstock_dead_tasks_total",
+    }
+)
 
 Connect = Callable[[], AbstractAsyncContextManager[Any]]
 
@@ -94,6 +109,7 @@ class Exposition(Collector):
         try:
             async with self._connect() as connection:
                 stages, rates = await reads.stage_load(connection), await reads.stage_rates(connection)
+                dead = await dead_messages.open_counts(connection)
                 live = sum(1 for worker in await workers.listing(connection) if worker["live"])
         except Exception as error:
             if not (passing(error) or isinstance(error, DatabaseError)):
@@ -102,6 +118,7 @@ class Exposition(Collector):
         found: dict[str, list[Sample]] = {
             "penstock_database_up": [((), 1)],
             "penstock_workers_live": [((), live)],
+            "penstock_dead_messages_open": [((name,), dead.get(name, 0)) for name in ("redis", "rabbitmq")],
         }
         for stage in stages:
             label = (stage_label(stage["pipeline"], stage["name"]),)
@@ -133,6 +150,7 @@ class Exposition(Collector):
             "penstock_inbox": list(inboxes.items()),
             "penstock_seconds_since_poll": polls,
             **_of_controllers(runners),
+            "penstock_broker_away_seconds": _of_brokers(runners),
             "penstock_runners": [((), len(runners))],
             "penstock_runners_ready": [((), sum(1 for runner in runners if runner.ready))],
         }
@@ -166,6 +184,18 @@ class Exposition(Collector):
                     total = self._totals.get((f"{name}_sum", labels), 0.0)
                     family.add_metric([dict(labels)["stage"]], count_value=int(count), sum_value=total)
             yield family
+
+
+def _of_brokers(runners: Sequence[RunnerView]) -> list[Sample]:
+    """The longest, over the runners and stages that use the broker. It goes on after what was told last."""
+    found: dict[tuple[str, ...], float] = {}
+    for runner in runners:
+        since_told = time.monotonic() - runner.told_at
+        for seen in runner.status.get("stages", {}).values():
+            if (transport := seen.get("transport", "postgres")) != "postgres":
+                away = seen.get("away_seconds", 0.0)
+                found[(transport,)] = max(found.get((transport,), 0.0), away + since_told if away else 0.0)
+    return list(found.items())
 
 
 def _of_controllers(runners: Sequence[RunnerView]) -> dict[str, list[Sample]]:

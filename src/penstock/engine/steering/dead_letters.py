@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from penstock import lifecycle
@@ -30,14 +31,19 @@ __all__ = [
     "page",
     "replay",
     "replay_matching",
+    "replay_pages",
     "replay_these",
 ]
 
 _BATCH = 500
+STOP_AFTER = 10
+# Of so many that were replayed last it is seen whether they fail again.
+_WATCHED = 2000
 # A paced replay goes in small steps, so that "5 a second" is not 500 at once and then a long pause.
 _STEPS_PER_SECOND = 5
 
 Tell = Callable[[int], None]
+_Letter = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,14 +62,17 @@ class Canary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """``stopped``: the canary failed, and the others were left as they are."""
+    """``stopped``: the canary failed, or too many failed again with the error they had (``failed_again``), and the
+    others were left as they are."""
 
     replayed: int
     canary: Canary | None = None
+    failed_again: int = 0
+    too_many: bool = False
 
     @property
     def stopped(self) -> bool:
-        return self.canary is not None and not self.canary.passed
+        return self.too_many or (self.canary is not None and not self.canary.passed)
 
 
 async def page(app: "Penstock", wanted: DeadLetterFilter, *, after: Place | None = None, limit: int = 50) -> Page:
@@ -103,6 +112,8 @@ def _checked(app: "Penstock", pipeline: str, new_input: Mapping[str, Any]) -> st
     if not isinstance(new_input, Mapping):
         raise UsageError(f"The input of {pipeline!r} has to be a JSON object, not {type(new_input).__name__}.")
     if (known := app.pipelines.get(pipeline)) is not None:
+        if known.internal:
+            raise UsageError(f"Inputs of {pipeline!r} are made by code and not edited. Replay the task as it is.")
         new_input = known.first.arguments.check(new_input)
     return encode(new_input, what=f"input of {pipeline!r}", limit_bytes=MAX_INPUT_BYTES)
 
@@ -133,17 +144,51 @@ async def replay_matching(
     canary: bool = False,
     canary_seconds: float = 60.0,
     per_second: float | None = None,
+    stop_after: int | None = None,
     tell: Tell = lambda replayed: None,
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Replay:
-    """Start all that match again, newest first. Whoever fails once more meanwhile is not taken a second time."""
+    """Start all that match again, newest first. Whoever fails once more meanwhile is not taken a second time.
+
+    ``stop_after``: so many that failed again with the error they had end it; by default 10 where there is a canary. It
+    needs a rate to be of use: without one all are started before the first can fail.
+    """
+    await require_pipeline(app, wanted.pipeline)
+    return await replay_pages(
+        app,
+        _matching(app, wanted),
+        by=by,
+        canary=canary,
+        canary_seconds=canary_seconds,
+        per_second=per_second,
+        stop_after=stop_after,
+        tell=tell,
+        pause=pause,
+        clock=clock,
+    )
+
+
+async def replay_pages(
+    app: "Penstock",
+    pages: AsyncIterator[Sequence[_Letter]],
+    *,
+    by: str,
+    canary: bool = False,
+    canary_seconds: float = 60.0,
+    per_second: float | None = None,
+    stop_after: int | None = None,
+    tell: Tell = lambda replayed: None,
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Replay:
+    """The same for dead letters that somebody has chosen already."""
     if per_second is not None and not 0 < per_second <= 1_000_000:
         raise InvalidSetting("rate", per_second, "use a number of tasks per second above 0")
-    await require_pipeline(app, wanted.pipeline)
     replayed, first = 0, None
+    watch = _Watch(app, stop_after or (STOP_AFTER if canary else None))
     begun = clock()
-    async for found in _matching(app, wanted):
+    async for found in pages:
         letters = list(found)
         while canary and first is None and letters:
             first = await _canary(app, letters.pop(0), by, canary_seconds)
@@ -152,13 +197,42 @@ async def replay_matching(
                 tell(replayed)
         if first is not None and not first.passed:
             break
-        ids = [letter["task_id"] for letter in letters]
-        for chunk in _chunks(ids, per_second):
-            replayed += len(await replay(app, chunk, by=by))
+        for chunk in _chunks(letters, per_second):
+            if await watch.is_enough():
+                break
+            replayed += len(await replay(app, watch.over(chunk), by=by))
             tell(replayed)
             if per_second is not None:
                 await pause(max(begun + replayed / per_second - clock(), 0.0))
-    return Replay(replayed=replayed, canary=first)
+        if watch.too_many:
+            break
+    return Replay(replayed=replayed, canary=first, failed_again=watch.failed_again, too_many=watch.too_many)
+
+
+class _Watch:
+    """Looks whether what was replayed fails again as it did before."""
+
+    def __init__(self, app: "Penstock", limit: int | None) -> None:
+        self._app = app
+        self._limit = limit
+        self._replayed: list[tuple[int, datetime, str | None]] = []
+        self.failed_again = 0
+
+    @property
+    def too_many(self) -> bool:
+        return self._limit is not None and self.failed_again >= self._limit
+
+    def over(self, letters: Sequence[Mapping[str, Any]]) -> list[int]:
+        """Their ids; these are looked at from now on."""
+        new = [(one["task_id"], one["finished_at"], one["error"].get("type")) for one in letters]
+        self._replayed = [*self._replayed, *new][-_WATCHED:]
+        return [one[0] for one in new]
+
+    async def is_enough(self) -> bool:
+        if self._limit is not None and self._replayed:
+            async with self._app.connection() as connection:
+                self.failed_again = await table.failed_again(connection, self._replayed)
+        return self.too_many
 
 
 async def _matching(app: "Penstock", wanted: DeadLetterFilter) -> AsyncIterator[tuple[dict[str, Any], ...]]:
@@ -185,6 +259,6 @@ async def _canary(app: "Penstock", letter: Mapping[str, Any], by: str, seconds: 
     return Canary(task_id=task_id, state=state, same_error=same, error=error)
 
 
-def _chunks(ids: Sequence[int], per_second: float | None) -> list[Sequence[int]]:
+def _chunks(letters: Sequence[_Letter], per_second: float | None) -> list[Sequence[_Letter]]:
     size = _BATCH if per_second is None else min(max(int(per_second / _STEPS_PER_SECOND), 1), _BATCH)
-    return [ids[start : start + size] for start in range(0, len(ids), size)]
+    return [letters[start : start + size] for start in range(0, len(letters), size)]

@@ -1,10 +1,12 @@
 """What people do with fleet-wide budgets: look, set, remove, block."""
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from penstock.errors import InvalidSetting, NotKnown
+from penstock.errors import InvalidSetting, NotKnown, UsageError
 from penstock.model import LONGEST_SECONDS
-from penstock.storage import limits
+from penstock.storage import circuits, limits
 from penstock.storage.limits import LimitView
 
 if TYPE_CHECKING:
@@ -15,16 +17,66 @@ _NAMED = 50
 
 
 async def listing(app: "Penstock", *, after: str = "", limit: int | None = None) -> list[LimitView]:
-    """What is left of every budget right now, and what holds a key up; a page of it behind the key ``after``."""
+    """What is left of every budget right now, and what holds a key up; a page of it behind the key ``after``.
+
+    Where limits are counted in Redis it is asked; what it does not tell, because it is away or says no, is not known.
+    """
     async with app.connection() as connection:
-        return await limits.listing(connection, after=after, limit=limit)
+        views = await limits.listing(connection, after=after, limit=limit)
+    if not views or views[0].store != "redis":
+        return views
+    standings = await app.counted_in_redis.standings(views)
+    if standings is None:
+        return [replace(view, available=None) for view in views]
+    return [
+        replace(
+            view,
+            available=None if left.available is None else math.floor(left.available),
+            blocked_seconds=max(view.blocked_seconds, left.blocked_seconds),
+        )
+        for view, left in zip(views, standings, strict=True)
+    ]
 
 
-async def configure(app: "Penstock", key: str, rate: float, burst: int = 1, *, by: str) -> None:
-    """Limit a key, or change its limit; what was used stays used."""
-    async with app.connection() as connection:
+async def configure(
+    app: "Penstock",
+    key: str,
+    rate: float,
+    burst: int = 1,
+    *,
+    by: str,
+    circuit_failures: int | None = None,
+    circuit_seconds: float | None = None,
+) -> None:
+    """Limit a key, or change its limit; what was used stays used.
+
+    With a circuit nobody calls for ``circuit_seconds`` after ``circuit_failures`` failures in a row, and then one call
+    is tried. 0 failures take the circuit away; without the two it stays as it is.
+    """
+    if (circuit_failures in (None, 0)) != (circuit_seconds is None):
+        raise UsageError(
+            f"The circuit of limit {key!r} needs both: after how many failures in a row it opens, and for how many"
+            f" seconds (given: {circuit_failures} and {circuit_seconds}). 0 failures alone take it away."
+        )
+    if circuit_failures and circuit_seconds is not None:
+        circuits.check(limits.checked_key(key), circuit_failures, circuit_seconds)
+    async with app.connection() as connection, connection.transaction():
         await limits.configure(connection, key, rate, burst)
-    app.events.emit("limits.steered", key=key, move="set", by=by, rate=rate, burst=burst)
+        if circuit_failures and circuit_seconds is not None:
+            await circuits.configure(connection, key, circuit_failures, circuit_seconds)
+        elif circuit_failures == 0:
+            await circuits.remove(connection, key)
+    await app.counted_in_redis.tell(key)
+    app.events.emit(
+        "limits.steered",
+        key=key,
+        move="set",
+        by=by,
+        rate=rate,
+        burst=burst,
+        circuit_failures=circuit_failures,
+        circuit_seconds=circuit_seconds,
+    )
 
 
 async def remove(app: "Penstock", key: str, *, by: str) -> None:
@@ -33,6 +85,7 @@ async def remove(app: "Penstock", key: str, *, by: str) -> None:
         if not await limits.remove(connection, key):
             known = [view.key for view in await limits.listing(connection, limit=_NAMED)]
             raise NotKnown(kind="limit", name=key, known=known)
+    await app.counted_in_redis.tell(key)
     app.events.emit("limits.steered", key=key, move="remove", by=by)
 
 
@@ -42,6 +95,7 @@ async def block(app: "Penstock", key: str, seconds: float, *, by: str, reason: s
         raise InvalidSetting("seconds", seconds, "use 0 seconds to 10 years")
     async with app.connection() as connection:
         blocked = await limits.penalise(connection, key, seconds, reason)
+    await app.counted_in_redis.tell(key)
     app.events.emit("limits.steered", key=key, move="block", by=by, seconds=blocked.seconds_left, reason=reason)
     return blocked.seconds_left
 

@@ -4,7 +4,7 @@ hold a lock for long."""
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.storage import counts, jobs, lanes, login_links, outcomes, sessions, workers
+from penstock.storage import counts, dead_messages, jobs, lanes, login_links, outcomes, sessions, workers
 
 _BATCH = 1000
 _BATCHES_PER_RUN = 300
@@ -24,6 +24,7 @@ class Retention:
             "tasks": expired,
             "jobs": await jobs.expire(connection, self.keep_seconds),
             "lanes": await lanes.expire(connection, self.keep_seconds, _BATCH),
+            "dead_messages": await dead_messages.expire(connection, self.keep_seconds, _BATCH),
             "statistics": await counts.expire_statistics(connection, self.keep_seconds),
             "workers": await workers.forget(connection, _WORKER_ROWS_KEPT_SECONDS),
             "sessions": await sessions.forget(connection, _ENDED_LOGINS_KEPT_SECONDS, _BATCH),

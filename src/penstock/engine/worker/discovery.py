@@ -7,6 +7,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from penstock.config import Settings
 from penstock.engine.claim import Claimer
@@ -18,6 +19,7 @@ from penstock.engine.link_watch import LinkWatch
 from penstock.engine.run import LiveStage
 from penstock.engine.worker.adaptation import Adaptation
 from penstock.engine.worker.beat import Beat
+from penstock.engine.worker.by_message import ByMessage
 from penstock.engine.worker.inbox import Inbox, Refusal
 from penstock.engine.worker.orphans import Orphans
 from penstock.engine.worker.pool import Pool
@@ -29,6 +31,7 @@ _HINT_ROOM = 10
 # How far hints may lead past the size that was decided on: a steady stream of them must not fill the inbox.
 _HINT_MOST = 100
 _WAITS_MEASURED = 8
+_WINDOW_MS = 200.0
 
 
 class Discovery:
@@ -49,6 +52,7 @@ class Discovery:
         orphans: Orphans,
     ) -> None:
         self._claimer = claimer
+        self._messages: ByMessage | None = None
         self._link = link
         self._settings = settings
         self._stages = stages
@@ -64,6 +68,9 @@ class Discovery:
         self._wake = asyncio.Event()
         self._hinted = False
         self._paced = settings.profile == "paced"
+        asked = [live.definition.poll_seconds for live in stages.values()]
+        # A stage may ask for more looks than the settings; never for fewer, as all stages are looked at together.
+        self._longest_pause_seconds = min([settings.poll_max_seconds, *(one for one in asked if one is not None)])
         self._beat = Beat(settings.discovery_seconds)
         self.polled_at = time.monotonic()
         # How far the local clock is behind the database's; waits are measured in the database's time.
@@ -86,6 +93,24 @@ class Discovery:
 
     def room_freed(self) -> None:
         self._wake.set()
+
+    def also_by(self, messages: ByMessage) -> None:
+        """Brokers announce the tasks of some stages."""
+        self._messages = messages
+        self._claimer.by_message = messages.serves
+
+    def told_by(self, stage: int) -> dict[str, Any]:
+        """How this runner learns of the tasks of a stage, for the heartbeat."""
+        return {"transport": "postgres"} if self._messages is None else self._messages.shown(stage)
+
+    def window(self, stage: int) -> int:
+        """How many announced tasks of a stage are worth having at hand: those of a fifth of a second. They stand in
+        line, while those in the inbox take turns by lane."""
+        ewma_ms = self._pace[stage].ewma_ms
+        if ewma_ms is None:
+            return self._settings.claim_min
+        soon = self._stages[stage].pool * _WINDOW_MS / max(ewma_ms, 0.01)
+        return max(min(int(soon), self.low_water[stage]), self._settings.claim_min)
 
     async def run(self) -> None:
         empty = 0
@@ -118,6 +143,10 @@ class Discovery:
             return 0
         self._hinted = False
         claimed = await self._claimer.claim(room)
+        if self._messages is not None:
+            for one in claimed:
+                room[one.stage] -= 1
+            claimed += await self._messages.claim(room)
         self._watch.works()
         self.polled_at = time.monotonic()
         if claimed:
@@ -205,7 +234,7 @@ class Discovery:
         pause = pause_seconds(
             empty_claims=empty,
             least=self._settings.poll_min_seconds,
-            most=self._settings.poll_max_seconds,
+            most=self._longest_pause_seconds,
             chance=random.random(),
         )
         try:

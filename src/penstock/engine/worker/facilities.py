@@ -13,7 +13,7 @@ from penstock.engine.context import Context, Transaction
 from penstock.engine.definition import StageDefinition
 from penstock.engine.events import Events
 from penstock.engine.job_metadata import MetadataCache
-from penstock.engine.limits import Limiter, Limiters
+from penstock.engine.limits import Limiter, Limiters, budgets_of
 from penstock.engine.payload import decode, encode
 from penstock.engine.report import tell_advanced, tell_finished
 from penstock.engine.run import LiveStage, caller, decide_value
@@ -61,7 +61,9 @@ class Facilities:
         self._pool = await database.pool(self._settings, self._url, purpose="handlers", size=_CONNECTIONS, lent=True)
         # Not the handlers' pool: one that holds all its connections in transactions may still ask for a permit.
         self._own = await database.pool(self._settings, self._url, purpose="runner", size=_OWN_CONNECTIONS)
-        self._limiters = Limiters(self._own, self._events)
+        budgets = budgets_of(self._settings, self._own, self._events)
+        await budgets.open()
+        self._limiters = Limiters(self._own, self._events, budgets=budgets)
         self._metadata = MetadataCache(self._own.acquire)
         threads = sum(stage.pool for stage in self._stages.values() if stage.definition.execution == "thread")
         self._threads = ThreadPoolExecutor(max_workers=max(threads, 1), thread_name_prefix="penstock-handler")
@@ -76,6 +78,8 @@ class Facilities:
     async def close(self) -> None:
         """Threads that still run a handler are left to it: nobody can end a thread."""
         self._children.close()
+        if self._limiters is not None:
+            await self._limiters.close()
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
         for pool in (self._pool, self._own):
@@ -90,9 +94,9 @@ class Facilities:
         assert self._own is not None
         return self._own
 
-    def limiter(self, key: str) -> Limiter:
+    def limiter(self, key: str, lane: int) -> Limiter:
         assert self._limiters is not None
-        return self._limiters.of(key)
+        return self._limiters.of(key, lane)
 
     async def job_metadata(self, job_id: int) -> Mapping[str, Any]:
         assert self._metadata is not None

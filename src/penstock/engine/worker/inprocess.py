@@ -17,6 +17,7 @@ from penstock import version
 from penstock.config import Settings
 from penstock.engine.app import Penstock
 from penstock.engine.observe.changes import Changes
+from penstock.engine.relay import run_relays
 from penstock.engine.upkeep.duties import all_duties
 from penstock.engine.upkeep.duty import Upkeep
 from penstock.engine.worker.heartbeat import Heart
@@ -54,6 +55,7 @@ class InProcessWorker:
         self._slots: Slots | None = None
         self._beating: _HeartThread | None = None
         self._upkeep: asyncio.Task[None] | None = None
+        self._relays: asyncio.Task[None] | None = None
         self._changes = Changes(app.connection)
         self._telling: asyncio.Task[None] | None = None
         self._restarting: asyncio.Task[None] | None = None
@@ -77,10 +79,13 @@ class InProcessWorker:
                 failpoints=self._failpoints,
             )
             self._upkeep = asyncio.create_task(upkeep.run())
+            self._relays = asyncio.create_task(
+                run_relays(settings, await self._app.database_url(), events, self._failpoints)
+            )
 
     async def stop(self, grace_seconds: float | None = None) -> None:
         """Finish or hand back within the grace, then say goodbye."""
-        for side in (self._watching, self._restarting, self._upkeep, self._telling):
+        for side in (self._watching, self._restarting, self._relays, self._upkeep, self._telling):
             if side is not None:
                 side.cancel()
                 await asyncio.gather(side, return_exceptions=True)

@@ -44,7 +44,7 @@ class Away:
     def __init__(self, link: "Link") -> None:
         self._link = link
 
-    def limiter(self, key: str) -> Limiter:
+    def limiter(self, key: str, lane: int) -> Limiter:
         raise _unavailable(f"ctx.limiter({key!r})")
 
     def transaction(self, context: Context) -> NoReturn:

@@ -9,9 +9,11 @@ from typing import Any
 from penstock.config import Settings
 from penstock.engine.claim import Claimer
 from penstock.engine.events import Events
+from penstock.engine.report import tell_failed
 from penstock.engine.run import DeadlinePassed, HandBack, LiveStage, StopAsked
 from penstock.engine.settle import Settler
 from penstock.engine.worker.beat import Beat
+from penstock.engine.worker.by_message import ByMessage, broker_of
 from penstock.engine.worker.coordinator import Coordinator, throttles
 from penstock.engine.worker.discovery import Discovery, Pace
 from penstock.engine.worker.facilities import Facilities
@@ -21,7 +23,7 @@ from penstock.engine.worker.listener import Listener
 from penstock.engine.worker.measuring import Measuring
 from penstock.engine.worker.orphans import Orphans
 from penstock.engine.worker.pool import Pool
-from penstock.engine.worker.shown import at_work, report_shown, stage_shown
+from penstock.engine.worker.shown import report_shown, stages_shown
 from penstock.engine.worker.slots import Slots
 from penstock.failpoints import Failpoints
 from penstock.model import Claimed, Finish, Release, Settlement
@@ -29,8 +31,7 @@ from penstock.storage import changes
 from penstock.storage.database import Link
 
 _DEADLINE_TICK_SECONDS = 0.1
-# Ends and ways back that somebody asked for: nothing failed.
-_PLANNED = frozenset({"NOT_FOUND", "SKIPPED", "CANCELLED", "snooze", "not_found"})
+_GOODBYE_SECONDS = 2.0
 
 
 class Runner:
@@ -91,6 +92,7 @@ class Runner:
             extensions=extensions,
         )
         self._pools = self._make_pools()
+        self._messages: ByMessage | None = None
         self._discovery = self._make_discovery()
         self._health: Health | None = None
         self._measuring: Measuring | None = None
@@ -125,6 +127,8 @@ class Runner:
             loops.append(("listener", self._listener.run()))
         if self._throttles:
             loops.append(("coordinator", self._cycles()))
+        if self._messages is not None:
+            loops += await self._messages.open(self._facilities.pool)
         self._failure = asyncio.get_running_loop().create_future()
         for name, loop in loops:
             task = asyncio.create_task(loop, name=f"penstock-{name}")
@@ -141,6 +145,7 @@ class Runner:
         """Stop claiming, let running handlers end within the grace, hand the rest back. Burns no attempt."""
         await self._end_loop("penstock-discovery")
         await self._end_loop("penstock-listener")
+        await self._end_loop("penstock-messages")
         self._coordinator.stop()
         self._hand_back_waiting()
         deadline = time.monotonic() + grace_seconds
@@ -176,6 +181,10 @@ class Runner:
         for task in self._loops:
             task.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
+        if self._messages is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_GOODBYE_SECONDS):
+                    await self._messages.close()
         for pool in self._pools.values():
             await pool.stop()
         await self._claim_link.close()
@@ -184,7 +193,7 @@ class Runner:
 
     async def _end_loop(self, name: str) -> None:
         for task in self._loops:
-            if task.get_name() == name:
+            if task.get_name().startswith(name):
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
 
@@ -250,32 +259,16 @@ class Runner:
             if type(settlement) is not Finish or settlement.error is not None:
                 if type(settlement) is Release and settlement.burned:
                     self._pace[claimed.stage].retries += 1
-                self._note(claimed, settlement)
+                if tell_failed(self._events, claimed, settlement, self.stages[claimed.stage].label):
+                    self._pace[claimed.stage].errors += 1
             self._settler.add(settlement)
         if len(self._inboxes[claimed.stage]) <= self._discovery.low_water[claimed.stage]:
             self._discovery.room_freed()
 
-    def _note(self, claimed: Claimed, settlement: Settlement) -> None:
-        """A run that failed. The reason that a handler gives for an ending it planned is no error."""
-        if not isinstance(settlement, Finish | Release) or settlement.error is None:
-            return
-        then = settlement.status.name if isinstance(settlement, Finish) else settlement.cause
-        if then in _PLANNED:
-            return
-        if isinstance(settlement, Finish) or settlement.burned:
-            self._pace[claimed.stage].errors += 1
-        self._events.emit(
-            "tasks.failed",
-            task=claimed.task_id,
-            stage=self.stages[claimed.stage].label,
-            attempt=claimed.attempt + 1,
-            max_attempts=claimed.max_attempts,
-            then=then,
-            error=settlement.error,
-        )
-
     def _let_go(self, task_ids: Sequence[int]) -> None:
         self._held.let_go(task_ids)
+        if self._messages is not None:
+            self._messages.settled(task_ids)
         if self._discovery.limited:
             self._discovery.room_freed()
 
@@ -327,19 +320,12 @@ class Runner:
 
     def status(self) -> dict[str, Any]:
         """What the heartbeat carries: per stage processors, inbox and pace; who is busy; the last report."""
-        now = time.time() + self._discovery.clock_behind_seconds
+        shown = stages_shown(self._pools, self._inboxes, self._pace, self._discovery)
         return {
-            "stages": {
-                stage.label: stage_shown(
-                    self._pools[stage_id], self._inboxes[stage_id], self._pace[stage_id], self._discovery
-                )
-                for stage_id, stage in self.stages.items()
-            },
+            **shown,
             "settling": self._settler.waiting,
             "stale": self._settler.stale,
             "held": len(self._held),
-            "polled_seconds_ago": time.monotonic() - self._discovery.polled_at,
-            "at_work": at_work({stage.label: self._pools[stage_id] for stage_id, stage in self.stages.items()}, now),
             "health": report_shown(None if self._health is None else self._health.last),
             "progress": {str(task): told for task, told in list(self._facilities.reported.items())[:100]},
         }
@@ -383,7 +369,7 @@ class Runner:
             job=self._job,
             least_age_seconds=self._settings.minimum_age_seconds if self._settings.profile == "paced" else 0.0,
         )
-        return Discovery(
+        discovery = Discovery(
             claimer=claimer,
             link=self._claim_link,
             settings=self._settings,
@@ -397,3 +383,17 @@ class Runner:
             safe=self._slots.safe,
             orphans=self._orphans,
         )
+        # Nobody announces the tasks of one job alone.
+        if self._job is None and broker_of(self._settings, self.stages.values()):
+            self._messages = ByMessage(
+                settings=self._settings,
+                stages=self.stages,
+                link=self._claim_link,
+                worker=self.worker,
+                events=self._events,
+                window=discovery.window,
+                arrived=discovery.room_freed,
+                turned=claimer.look_again,
+            )
+            discovery.also_by(self._messages)
+        return discovery

@@ -18,7 +18,24 @@ _MOST = 100
 _MOST_PROBLEMS = 10
 
 
-def stage_shown(pool: Pool, inbox: Inbox, pace: Pace, discovery: Discovery) -> dict[str, Any]:
+def stages_shown(
+    pools: Mapping[int, Pool], inboxes: Mapping[int, Inbox], paces: Mapping[int, Pace], discovery: Discovery
+) -> dict[str, Any]:
+    """All stages of a runner, by their labels, and who is busy in them."""
+    labels = {pool.stage.label: stage for stage, pool in pools.items()}
+    return {
+        "stages": {
+            label: _stage_shown(pools[stage], inboxes[stage], paces[stage], discovery)
+            for label, stage in labels.items()
+        },
+        "polled_seconds_ago": time.monotonic() - discovery.polled_at,
+        "at_work": at_work(
+            {label: pools[stage] for label, stage in labels.items()}, time.time() + discovery.clock_behind_seconds
+        ),
+    }
+
+
+def _stage_shown(pool: Pool, inbox: Inbox, pace: Pace, discovery: Discovery) -> dict[str, Any]:
     """One stage in numbers; the claim comes with the reason for its size."""
     stage_id = pool.stage.id
     claim = discovery.decisions.get(stage_id)
@@ -29,6 +46,7 @@ def stage_shown(pool: Pool, inbox: Inbox, pace: Pace, discovery: Discovery) -> d
         "runs": pace.runs,
         "claim": None if claim is None else {"size": claim.value, "reason": claim.reason},
         **discovery.adaptation.shown(stage_id),
+        **discovery.told_by(stage_id),
     }
 
 

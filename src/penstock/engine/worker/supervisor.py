@@ -15,6 +15,7 @@ from uuid import uuid4
 from penstock import version
 from penstock.config import Settings
 from penstock.engine.events import Events
+from penstock.engine.relay import Relay
 from penstock.engine.upkeep.duty import Duty, Upkeep
 from penstock.engine.worker.burial import give_back
 from penstock.engine.worker.heartbeat import Heart
@@ -63,6 +64,10 @@ class Supervisor:
             events=events,
             failpoints=failpoints,
         )
+        self._relays = [
+            Relay(name, settings=settings, url=blueprint.url, events=events, failpoints=failpoints).run
+            for name in sorted(settings.brokers)
+        ]
         self.runners: list[RunnerProcess] = []
         self._stopping = asyncio.Event()
         self._dead: list[RunnerProcess] = []
@@ -83,7 +88,10 @@ class Supervisor:
         return bool(self.runners) and all(runner.ready.is_set() for runner in self.runners)
 
     async def run(self) -> None:
-        loops = [asyncio.create_task(loop) for loop in (self._beat(), self._watch(), self._upkeep.run())]
+        loops = [
+            asyncio.create_task(loop)
+            for loop in (self._beat(), self._watch(), self._upkeep.run(), *(run() for run in self._relays))
+        ]
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait({stopping, *loops}, return_when=asyncio.FIRST_COMPLETED)

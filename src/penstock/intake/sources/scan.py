@@ -203,7 +203,7 @@ def install(app: Penstock) -> None:
     if TASK in app.pipelines:
         return
 
-    @app.task(name=TASK, pool=1, timeout=6 * 3600)
+    @app.task(name=TASK, pool=1, timeout=6 * 3600, internal=True)
     async def scan_sources(source: str | None = None) -> list[dict[str, Any]]:
         if source is not None:
             return [asdict(await scan(app, await registry.find(app, source)))]

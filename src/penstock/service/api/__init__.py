@@ -6,6 +6,7 @@ from penstock.service import login
 from penstock.service.api import (
     audit,
     dead_letters,
+    dead_messages,
     errors,
     exports,
     health,
@@ -43,6 +44,7 @@ def routers() -> tuple[APIRouter, ...]:
         workers.router,
         limits.router,
         schedules.router,
+        dead_messages.router,
         dead_letters.router,
         errors.router,
         tasks.router,

@@ -1,6 +1,6 @@
 """`/api/dead-letters`: items that ended as ERROR: look, edit, replay one or all that match."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -12,21 +12,29 @@ from penstock.engine.error_groups import group_of
 from penstock.engine.steering import dead_letters
 from penstock.engine.task_views import Place, require_pipeline
 from penstock.service.actor import Actor, Operator, Viewer
+from penstock.service.api.dead_letters_wire import GroupId, Matching, ReplayCanary, Replayed, ReplayMatching
 from penstock.service.ground import Ground, ground_of
 from penstock.service.ownership import owner_of_job, owner_of_task, whose
-from penstock.service.parameters import COUNTED, LONGEST_NAME, STORABLE, After, Flag, Moment, Name, PageSize, Whose
+from penstock.service.parameters import (
+    LONGEST_NAME,
+    STORABLE,
+    After,
+    Moment,
+    Name,
+    PageSize,
+    Whose,
+)
 from penstock.service.problems import Problem, documented
 from penstock.service.wire import MOST_ID, TaskId, Wire
 
 router = APIRouter(prefix="/api/dead-letters", tags=["operations"], responses=documented(409, 413))
 
 _SUMMARY_CHARACTERS = 200
-# One request replays and looks at no more than this; `nextCursor` goes on.
-_MOST_REPLAYED = 5000
+# One request looks at no more than this; `nextCursor` goes on.
 _MOST_PAGES = 20
+# A rate holds a request no longer than this.
+_LONGEST_SECONDS = 60.0
 _PAGE = 500
-
-GroupId = Annotated[str, Field(pattern="^[0-9a-f]{16}$", description="As `GET /api/errors` answered it.")]
 
 
 class DeadLetter(Wire):
@@ -52,36 +60,6 @@ class DeadLetterPage(Wire):
     """A page may be short, or empty, and have a ``nextCursor``: a filter looks at a bounded number of rows."""
 
     items: list[DeadLetter]
-    next_cursor: str | None
-
-
-class Matching(Wire):
-    """Which dead letters are meant. Everything that is given has to fit."""
-
-    pipeline: Name | None = None
-    error_type: Name | None = None
-    group: GroupId | None = None
-    job_id: Annotated[int, Field(ge=1, le=MOST_ID), COUNTED] | None = None
-    since: Moment | None = None
-    user_id: Whose = Field("me", description="`all`: everybody's, for admins; it is audited.")
-
-    def key(self) -> tuple[object, ...]:
-        """What a cursor is bound to."""
-        return ("dead-letters", self.pipeline, self.error_type, self.group, self.job_id, self.since, self.user_id)
-
-
-class ReplayMatching(Matching):
-    dry_run: Flag = Field(False, description="Only say how many match.")
-    most: Annotated[int, Field(ge=1, le=_MOST_REPLAYED), COUNTED] = 1000
-    after: Annotated[str, Field(max_length=2000)] | None = Field(None, description="`nextCursor` of the answer before.")
-
-
-class Replayed(Wire):
-    """``nextCursor``: there is more; send the same again with it as ``after``."""
-
-    matched: int
-    replayed: int
-    dry_run: bool
     next_cursor: str | None
 
 
@@ -131,25 +109,68 @@ async def listing(
 
 @router.post("/replay", operation_id="replayDeadLetters")
 async def replay_matching(request: Request, actor: Operator, body: ReplayMatching) -> Replayed:
-    """Start all that match again, newest first, as many as one request may."""
+    """Start all that match again, newest first, as many as one request may. The answer comes when they are started; a
+    rate that would hold the request for more than 60 seconds is refused with a number that fits."""
     ground = ground_of(request)
+    if body.per_second is not None and body.most / body.per_second > _LONGEST_SECONDS:
+        fewer = int(body.per_second * _LONGEST_SECONDS)
+        raise Problem(400, f"{body.most:,} at {body.per_second:g} a second take too long. Ask for {fewer:,} at a time.")
     wanted = await _filter(ground, actor, body)
-    place = _place(ground, actor, body, body.after)
-    matched = replayed = 0
-    for _ in range(_MOST_PAGES):
-        found = await dead_letters.page(ground.app, wanted, after=place, limit=min(body.most - matched, _PAGE))
-        ids = [row["task_id"] for row in found.rows if body.group is None or group_of(row["error"]) == body.group]
-        matched += len(ids)
-        if ids and not body.dry_run:
-            replayed += len(await dead_letters.replay(ground.app, ids, by=actor.name))
-        place = found.next
-        if place is None or matched >= body.most:
-            break
-    if replayed:
+    letters, place = await _chosen(ground, wanted, body, _place(ground, actor, body, body.after))
+    done = dead_letters.Replay(replayed=0)
+    if letters and not body.dry_run:
+        done = await _replayed(ground, actor, body, letters)
+    if done.replayed:
         chosen = body.model_dump(mode="json", exclude_none=True, exclude={"after", "dry_run"})
-        await ground.note(actor.entry("dead-letters.replay", kind="dead-letters", replayed=replayed, matching=chosen))
-    following = _cursor(ground, actor, body, place)
-    return Replayed(matched=matched, replayed=replayed, dry_run=body.dry_run, next_cursor=following)
+        entry = actor.entry("dead-letters.replay", kind="dead-letters", replayed=done.replayed, matching=chosen)
+        await ground.note(entry)
+    return Replayed(
+        matched=len(letters),
+        replayed=done.replayed,
+        dry_run=body.dry_run,
+        next_cursor=_cursor(ground, actor, body, None if done.stopped else place),
+        stopped=done.stopped,
+        failed_again=done.failed_again,
+        canary=_canary_of(done),
+    )
+
+
+async def _chosen(
+    ground: Ground, wanted: dead_letters.DeadLetterFilter, asked: ReplayMatching, place: Place | None
+) -> tuple[list[Mapping[str, Any]], Place | None]:
+    """Those that match, and the place behind which there may be more."""
+    letters: list[Mapping[str, Any]] = []
+    for _ in range(_MOST_PAGES):
+        found = await dead_letters.page(ground.app, wanted, after=place, limit=min(asked.most - len(letters), _PAGE))
+        letters += [row for row in found.rows if asked.group is None or group_of(row["error"]) == asked.group]
+        place = found.next
+        if place is None or len(letters) >= asked.most:
+            break
+    return letters, place
+
+
+async def _replayed(
+    ground: Ground, actor: Actor, asked: ReplayMatching, letters: list[Mapping[str, Any]]
+) -> dead_letters.Replay:
+    async def one_page() -> AsyncIterator[Sequence[Mapping[str, Any]]]:
+        yield letters
+
+    return await dead_letters.replay_pages(
+        ground.app,
+        one_page(),
+        by=actor.name,
+        canary=asked.canary,
+        canary_seconds=asked.canary_seconds,
+        per_second=asked.per_second,
+        stop_after=asked.stop_after,
+    )
+
+
+def _canary_of(done: dead_letters.Replay) -> ReplayCanary | None:
+    if (first := done.canary) is None:
+        return None
+    state = None if first.state is None else first.state.name
+    return ReplayCanary(item_id=first.task_id, state=state, same_error=first.same_error)
 
 
 @router.post("/{taskId:int}/replay", operation_id="replayDeadLetter")

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
-from starlette.types import Receive, Scope, Send
 
 from penstock.intake.export import csv_file
 from penstock.intake.export.file_name import disposition, file_name
 from penstock.intake.export.layout import Layout, layout_of
 from penstock.intake.export.xlsx_process import CHUNK_BYTES, Written, written
 from penstock.service.actor import Viewer
+from penstock.service.attachment import Attachment
 from penstock.service.ground import Ground, ground_of
 from penstock.service.ownership import owner_of_job
 from penstock.service.problems import Problem, documented
@@ -45,18 +45,6 @@ _FILE: dict[int | str, dict[str, Any]] = {
 router = APIRouter(prefix="/api/jobs", tags=["jobs"], responses=documented())
 
 
-class _Attachment(StreamingResponse):
-    """Lets go of what it streams from also where the client was gone before the first byte."""
-
-    def __init__(self, body: AsyncIterator[bytes], held: AsyncExitStack, headers: dict[str, str], media: str) -> None:
-        self._held = held
-        super().__init__(body, headers=headers, media_type=media)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._held:
-            await super().__call__(scope, receive, send)
-
-
 @router.post("/{jobId}/export", operation_id="exportJob", responses=_FILE, response_class=StreamingResponse)
 async def export_job(
     request: Request, actor: Viewer, job_id: JobId, format: Format = "csv", form: Form = "exact", bom: Bom = False
@@ -75,10 +63,10 @@ async def export_job(
     if format == "csv":
         body = csv_file.stream(ground.app, layout, form=csv_file.Form(form), mark=bom)
         held.push_async_callback(body.aclose)
-        return _Attachment(body, held, headers, MEDIA_TYPES[format])
+        return Attachment(body, held, headers, MEDIA_TYPES[format])
     file = await _turn(request, ground, layout, held)
     headers |= {"X-Penstock-Manifest": str(file.manifest), "Content-Length": str(file.size_bytes)}
-    return _Attachment(_chunks(file), held, headers, MEDIA_TYPES[format])
+    return Attachment(_chunks(file), held, headers, MEDIA_TYPES[format])
 
 
 async def _name(ground: Ground, job_id: int, format: str) -> str:

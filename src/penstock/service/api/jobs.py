@@ -13,7 +13,16 @@ from penstock.engine.steering import tasks as task_steering
 from penstock.lifecycle import State
 from penstock.service.actor import Actor, Operator, Viewer
 from penstock.service.ground import Ground, ground_of
-from penstock.service.job_wire import Counts, JobBody, JobDetail, QueueState, counts_of, fields_of, steps_of
+from penstock.service.job_wire import (
+    Counts,
+    JobBody,
+    JobDetail,
+    QueueState,
+    callback_of,
+    counts_of,
+    fields_of,
+    steps_of,
+)
 from penstock.service.ownership import look_at_job, owner_of_job, whose
 from penstock.service.parameters import COUNTED, LONGEST_NAME, STORABLE, After, Flag, PageSize, Text, UserId
 from penstock.service.problems import Problem, documented, not_found
@@ -122,6 +131,7 @@ async def _detail(ground: Ground, job_id: int) -> JobDetail:
         last_error=_last_error(failed, found),
         paused_by=None if paused is None else paused["paused_by"],
         pause_reason=None if paused is None else paused["pause_reason"],
+        callback=callback_of(details.callback),
         options=dict(details.job.metadata.get("options") or {}),
     )
 

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from pydantic import Field, StringConstraints
@@ -14,6 +14,7 @@ from penstock.service.ground import ground_of
 from penstock.service.parameters import COUNTED, After, Number, PageSize, Text
 from penstock.service.problems import documented
 from penstock.service.wire import Wire
+from penstock.storage.limits import LimitView
 
 router = APIRouter(prefix="/api/limits", tags=["operations"], responses=documented())
 
@@ -23,7 +24,8 @@ Key = Annotated[str, _KEY]
 
 
 class LimitItem(Wire):
-    """``available`` may be negative while permits are reserved ahead; without a rate a key is only blocked."""
+    """``available`` may be negative while permits are reserved ahead, and null where Redis counts and does not answer;
+    without a rate a key is only blocked. ``circuit``: closed, open, due (one call may try), probing."""
 
     key: str
     rate: float | None
@@ -32,6 +34,11 @@ class LimitItem(Wire):
     blocked_seconds: float
     blocked_reason: str | None
     updated_at: datetime
+    store: Literal["postgres", "redis"]
+    circuit: Literal["closed", "open", "due", "probing"] | None
+    circuit_failures: int | None
+    circuit_seconds: float | None
+    failures: int | None
 
 
 class LimitPage(Wire):
@@ -45,6 +52,16 @@ class LimitSetting(Wire):
     burst: Annotated[
         int, Field(ge=1, le=1_000_000, description="Permits that may be used at once after a rest."), COUNTED
     ] = 1
+    circuit_failures: Annotated[
+        int | None,
+        Field(
+            ge=0, le=1_000_000, description="Failures in a row that open the circuit; 0 takes it away, null leaves it."
+        ),
+        COUNTED,
+    ] = None
+    circuit_seconds: Annotated[
+        Number | None, Field(gt=0, le=LONGEST_SECONDS, description="How long it is open before one call is tried.")
+    ] = None
 
 
 class BlockRequest(Wire):
@@ -64,7 +81,7 @@ async def listing(request: Request, actor: Viewer, page_size: PageSize = 50, aft
     ground, query = ground_of(request), ("limits",)
     behind = "" if after is None else str(ground.cursors.take(actor.name, query, after)[0])
     found = await limits.listing(ground.app, after=behind, limit=page_size + 1)
-    shown = [LimitItem.model_validate(asdict(view)) for view in found[:page_size]]
+    shown = [LimitItem.model_validate(_item(view)) for view in found[:page_size]]
     more = len(found) > page_size
     return LimitPage(items=shown, next_cursor=ground.cursors.give(actor.name, query, [shown[-1].key]) if more else None)
 
@@ -73,8 +90,17 @@ async def listing(request: Request, actor: Viewer, page_size: PageSize = 50, aft
 async def put(request: Request, actor: Operator, body: LimitSetting) -> LimitSetting:
     """Limit a key, or change its limit; what was used stays used."""
     ground = ground_of(request)
-    await limits.configure(ground.app, body.key, body.rate, body.burst, by=actor.name)
-    await ground.note(actor.entry("limit.set", kind="limit", object=body.key, rate=body.rate, burst=body.burst))
+    await limits.configure(
+        ground.app,
+        body.key,
+        body.rate,
+        body.burst,
+        by=actor.name,
+        circuit_failures=body.circuit_failures,
+        circuit_seconds=body.circuit_seconds,
+    )
+    set_to = body.model_dump(exclude={"key"}, exclude_none=True)
+    await ground.note(actor.entry("limit.set", kind="limit", object=body.key, **set_to))
     return body
 
 
@@ -95,3 +121,9 @@ async def block(request: Request, actor: Operator, body: BlockRequest) -> Blocke
         actor.entry("limit.block", kind="limit", object=body.key, seconds=body.seconds, reason=body.reason)
     )
     return Blocked(key=body.key, blocked_seconds=left)
+
+
+def _item(view: LimitView) -> dict[str, Any]:
+    fields = asdict(view)
+    del fields["version"], fields["since"]
+    return fields

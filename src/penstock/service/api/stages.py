@@ -47,7 +47,9 @@ class StagePolicy(Wire):
 class StageItem(Wire):
     """``processors`` by state and ``workers`` are as of the last heartbeats; arrivals and endings per second are of the
     last minute. `meanRunSeconds`, `successRate` (DONE or moved on), `failureRate` (ERROR) and retries are of the last
-    hour; null: nothing was measured."""
+    hour; null: nothing was measured. `transport`: postgres, redis or rabbitmq, by its live workers; by the settings of
+    the service where `transportConfiguredHere`. `brokerBypassed`: it is claimed from PostgreSQL meanwhile, as nothing
+    came or the broker is away (`brokerAwaySeconds`). `inBroker`: waiting ones a broker was told of."""
 
     pipeline: str
     stage: str
@@ -72,6 +74,11 @@ class StageItem(Wire):
     paused_at: datetime | None
     paused_by: str | None
     pause_reason: str | None
+    transport: str | None
+    transport_configured_here: bool
+    broker_bypassed: bool
+    broker_away_seconds: float
+    in_broker: int
 
 
 class StageList(Wire):
@@ -110,8 +117,9 @@ class StageLimit(Wire):
 @router.get("", operation_id="listStages")
 async def listing(request: Request, actor: Viewer) -> StageList:
     """Every stage with its load, rates and limits."""
-    async with ground_of(request).app.connection() as connection:
-        seen = await overview(connection)
+    ground = ground_of(request)
+    async with ground.app.connection() as connection:
+        seen = await overview(connection, ground.settings)
     return StageList(items=[item_of(view) for view in seen.stages], read_at=seen.read_at)
 
 
@@ -119,8 +127,9 @@ async def listing(request: Request, actor: Viewer) -> StageList:
 async def show(request: Request, actor: Viewer, pipeline: Pipeline, stage: Stage) -> StageDetail:
     """One stage with its policy, and its processors that are busy or in error, by name."""
     label = f"{pipeline}/{stage}"
-    async with ground_of(request).app.connection() as connection:
-        seen = await overview(connection)
+    ground = ground_of(request)
+    async with ground.app.connection() as connection:
+        seen = await overview(connection, ground.settings)
         view, busy = of_stage(seen, label)
         visible = await visible_tasks(connection, actor, [one.task_id for _, one in busy])
     at_work = [
@@ -169,7 +178,7 @@ async def limit(request: Request, actor: Operator, pipeline: Pipeline, stage: St
 async def _changed(ground: Ground, actor: Actor, action: str, label: str, **details: Any) -> StageItem:
     await ground.note(actor.entry(action, kind="stage", object=label, **details))
     async with ground.app.connection() as connection:
-        seen = await overview(connection)
+        seen = await overview(connection, ground.settings)
     for view in seen.stages:
         if f"{view.pipeline}/{view.stage}" == label:
             return item_of(view)
@@ -183,4 +192,13 @@ def item_of(view: StageView) -> StageItem:
 def _fields(view: StageView) -> dict[str, Any]:
     """A policy may come from a newer or older Penstock: what is not known here is left out."""
     policy = {name: value for name, value in view.policy.items() if name in StagePolicy.model_fields}
-    return {**asdict(view), "policy": policy}
+    fields = asdict(view)
+    del fields["told_by"]
+    return {
+        **fields,
+        "policy": policy,
+        "transport": view.transport,
+        "transport_configured_here": view.told_by.configured_here,
+        "broker_bypassed": view.told_by.bypassed,
+        "broker_away_seconds": view.told_by.away_seconds,
+    }

@@ -114,3 +114,15 @@ select $4, $1, k.state, count(*) from placed
 join (values (0, 0, 9), (2, 0, 4), (3, 5, 5)) as k (state, first, last) on id % 10 between k.first and k.last
 group by k.state
 
+
+-- name: settle_articles
+-- As above, for the tables of article search.
+vacuum (analyze) article_search.articles, article_search.revisions, article_search.slugs
+
+-- name: chunks
+-- Vectors of the first generation.
+select count(*) from article_search.vectors_1
+
+-- name: set_embedder
+-- Lets the worker meet a provider that is away, and brings the old one back.
+update article_search.generations set embedder = $1 where state = 'active'

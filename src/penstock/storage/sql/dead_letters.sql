@@ -42,6 +42,12 @@ select task_id from penstock.enqueue(
     pipeline => $1, input => $2::text::jsonb, priority => $3, lane => $4, owner => $5, job_id => $6,
     max_attempts => ($7::text::jsonb ->> 'max_attempts')::integer, options => $7::text::jsonb, trace => $8, replaces => $9)
 
+-- name: failed_again
+-- Of replayed tasks: how many have ended as ERROR once more, with the type of error they had.
+select count(*) from unnest($1::bigint[], $2::timestamptz[], $3::text[]) as r (task_id, finished_at, type)
+join penstock.outcomes o on o.task_id = r.task_id and o.status = 3 and o.finished_at > r.finished_at
+where o.error ->> 'type' is not distinct from r.type
+
 -- name: now
 -- A mass replay ends where it began: what fails again afterwards has a later time.
 select now()

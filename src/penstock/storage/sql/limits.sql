@@ -68,6 +68,50 @@ from free where not has_rate and not exists (select from limited)
 select rate, burst, extract(epoch from greatest(blocked_until, at) - at)::float8 as blocked_seconds
 from penstock.limits, clock_timestamp() as at where key = $1
 
+-- name: known
+-- What a process has to know of the keys it uses, in one statement: the limit with its version, the block, the circuit;
+-- and where limits are counted, which is the same in every row. While somebody tries an open circuit the others look
+-- again after a pause, also if the probe may take longer.
+select wanted.key, l.rate, l.burst, l.version, l.since,
+       coalesce(extract(epoch from greatest(l.blocked_until, at) - at)::float8, 0) as blocked_seconds,
+       c.failure_limit, c.pause_seconds, coalesce(c.failures, 0) as failures, c.opened_at is not null as open,
+       case when c.opened_at is not null
+            then greatest(least(extract(epoch from coalesce(c.probe_until,
+                                                            c.opened_at + c.pause_seconds * interval '1 second') - at),
+                                c.pause_seconds), 0)::float8 end as probe_in_seconds,
+       s.store, s.number,
+       case when s.number = 0 then 1e9 else extract(epoch from at - s.changed_at)::float8 end as changed_seconds,
+       s.unsteady
+from unnest($1::text[]) as wanted (key) cross join clock_timestamp() as at cross join penstock.limiter_store as s
+     left join penstock.limits as l on l.key = wanted.key
+     left join penstock.circuits as c on c.key = wanted.key
+
+-- name: move
+-- The fleet counts elsewhere from now on. Only one process wins each move: $2 is the number of the last one it knows.
+-- Moves within $3 seconds of the last one are unsteady.
+update penstock.limiter_store set
+    store = $1, number = number + 1, changed_at = clock_timestamp(),
+    unsteady = case when changed_at > clock_timestamp() - $3::float8 * interval '1 second'
+                    then least(unsteady + 1, 20) else 0 end
+where number = $2 and store <> $1
+returning number
+
+-- name: empty
+-- Counting begins here $1 seconds from now, with nothing left: what the other store granted is not known.
+update penstock.limits
+set tat = clock_timestamp() + $1::float8 * interval '1 second' + burst * ceil(1e6 / rate) * interval '1 microsecond'
+where rate is not null
+  and tat < clock_timestamp() + $1::float8 * interval '1 second' + burst * ceil(1e6 / rate) * interval '1 microsecond'
+
+-- name: touch
+-- Keys that are counted in Redis are in use all the same; `forget_unused` goes by this. A budget that is full by now
+-- stays full.
+update penstock.limits set tat = greatest(tat, clock_timestamp()) where key = any($1::text[]) and rate is not null
+
+-- name: store
+-- Where limits are counted, and of which installation this database is.
+select s.store, s.number, i.id::text as installation from penstock.limiter_store as s, penstock.installation as i
+
 -- name: penalise
 -- The block counts from the start of this statement, which is after the answer that asked for it; now() would be
 -- the start of the caller's transaction and end the block early. After it the budget is empty but for one permit.
@@ -104,28 +148,46 @@ on conflict (key) do update set
                      coalesce(l.rate, 0) * extract(epoch from greatest(l.tat, clock_timestamp(), l.blocked_until)
                                                    - greatest(clock_timestamp(), l.blocked_until))::float8)
                * 1e6 / excluded.rate) * interval '1 microsecond',
+    version = nextval('penstock.limit_numbers'),
     updated_at = clock_timestamp()
 where (l.rate, l.burst) is distinct from (excluded.rate, excluded.burst)
 
 -- name: listing
--- For people: what is left right now, and what holds a key up. A page behind a key; no limit is all of them.
-select key, rate, burst,
+-- For people: what is left right now, and what holds a key up. A page behind a key; no limit is all of them. What was
+-- removed is not shown.
+select l.key, rate, burst, version, since,
        case when rate is not null
             then floor(burst - rate * extract(epoch from greatest(tat, at) - at)::float8)::bigint end as available,
        extract(epoch from greatest(blocked_until, at) - at)::float8 as blocked_seconds,
        case when blocked_until > at then blocked_reason end as blocked_reason,
-       updated_at
-from penstock.limits, clock_timestamp() as at where key > $1 order by key limit $2
+       updated_at, c.failure_limit as circuit_failures, c.pause_seconds as circuit_seconds, c.failures,
+       case when c.key is null then null when c.opened_at is null then 'closed'
+            when coalesce(c.probe_until, c.opened_at + c.pause_seconds * interval '1 second') <= at then 'due'
+            when c.probe_until is not null then 'probing' else 'open' end as circuit,
+       s.store
+from penstock.limits as l left join penstock.circuits as c on c.key = l.key
+     cross join clock_timestamp() as at cross join penstock.limiter_store as s
+where l.key > $1 and (rate is not null or blocked_until > '-infinity') order by l.key limit $2
 
 -- name: remove
--- Without its row a key is neither limited nor blocked.
-delete from penstock.limits where key = $1 returning key
+-- Neither limited nor blocked, and without a circuit. The row stays for a while: its number says to those who still
+-- remember the limit or the block, and to Redis, that they are void. `forget_passed_blocks` takes it away.
+with gone as (
+    delete from penstock.circuits where key = $1
+)
+update penstock.limits set
+    rate = null, burst = 1, tat = '-infinity', blocked_until = '-infinity', blocked_reason = null,
+    since = nextval('penstock.limit_numbers'), updated_at = clock_timestamp()
+where key = $1 and (rate is not null or blocked_until > '-infinity')
+returning key
 
 -- name: forget_passed_blocks
--- Keys that were never limited have a row only because somebody blocked them; one per host adds up.
+-- Keys that were never limited have a row only because somebody blocked them; one per host adds up. A key that was
+-- removed was never blocked, so the removal counts.
 delete from penstock.limits where key in (
     select key from penstock.limits
-    where rate is null and blocked_until < now() - $1::float8 * interval '1 second'
+    where rate is null
+      and coalesce(nullif(blocked_until, '-infinity'), updated_at) < now() - $1::float8 * interval '1 second'
     limit $2 for update skip locked)
 returning key
 

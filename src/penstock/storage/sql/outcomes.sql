@@ -69,12 +69,54 @@ with old as (
     select task_id from penstock.outcomes
     where finished_at < now() - $1 * interval '1 second' limit $2 for update skip locked
 ), gone as (
-    delete from penstock.outcomes where task_id = any (array(select task_id from old)) returning task_id
+    delete from penstock.outcomes where task_id = any (array(select task_id from old))
+    returning task_id, lane, stage, status
 ), tasks as (
     delete from penstock.tasks where id = any (array(select task_id from gone))
 ), attempts as (
     delete from penstock.attempts where task_id = any (array(select task_id from gone))
 ), checkpoints as (
     delete from penstock.checkpoints where task_id = any (array(select task_id from gone))
+), held as (
+    -- A lane leaves with its counters; none are noted for one that has left.
+    select id from penstock.lanes where id = any (array(select lane from gone)) for key share
+), counted as (
+    -- Endings stay counted for their job; that their rows are gone is counted beside them: see sql/counts.sql.
+    insert into penstock.counts (lane, stage, state, n)
+    select lane, stage, 10 + status, count(*) from gone where lane in (select id from held) group by 1, 2, 3
+    union all
+    select lane, stage, 10, -count(*) from gone where lane in (select id from held) group by 1, 2
 )
 select count(*) from gone
+
+-- name: clear
+-- The same for endings that a person, or an application, wants to forget before their time: stages $1, statuses $2, ended
+-- before $3. Goes through a window of $5 tasks behind $4, so that a pass over everything reads every row once.
+with seen as materialized (
+    select task_id, stage, status, finished_at from penstock.outcomes
+    where task_id > $4 order by task_id limit $5
+), gone as (
+    delete from penstock.outcomes
+    where task_id = any (array(
+        select task_id from seen
+        where stage = any ($1::integer[]) and status = any ($2::smallint[]) and finished_at < $3))
+      and status = any ($2::smallint[]) and finished_at < $3
+    returning task_id, lane, stage, status
+), tasks as (
+    delete from penstock.tasks where id = any (array(select task_id from gone))
+), attempts as (
+    delete from penstock.attempts where task_id = any (array(select task_id from gone))
+), checkpoints as (
+    delete from penstock.checkpoints where task_id = any (array(select task_id from gone))
+), held as (
+    select id from penstock.lanes where id = any (array(select lane from gone)) for key share
+), counted as (
+    insert into penstock.counts (lane, stage, state, n)
+    select lane, stage, 10 + status, count(*) from gone where lane in (select id from held) group by 1, 2, 3
+    union all
+    select lane, stage, 10, -count(*) from gone where lane in (select id from held) group by 1, 2
+)
+-- Nothing behind a task that was stored after $3 can have ended before it.
+select (select count(*) from gone) as cleared, max(s.task_id) as last_id,
+       count(*) < $5 or coalesce((select t.created_at from penstock.tasks t where t.id = max(s.task_id)) >= $3, false) as last
+from seen s

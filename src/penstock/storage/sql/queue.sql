@@ -38,6 +38,7 @@ from claimed c join penstock.tasks t on t.id = c.task_id
 -- name: claim_by_id
 -- Takes the given rows if they are due and nobody has them: for work that is announced by a message or was looked up
 -- before. What was known of a row then is asked again: $3 its stage (null: any), $4 since when it has not changed.
+-- $5: leave alone what has a fleet-wide limit, because nobody counts here.
 with picked as (
     select q.task_id from penstock.queue q
     join penstock.lanes l on l.id = q.lane and l.paused_at is null and l.cancelled_at is null
@@ -46,6 +47,7 @@ with picked as (
     where q.task_id = any ($1::bigint[]) and q.worker is null and q.run_at <= now()
       and ($3::integer[] is null or q.stage = any ($3)) and q.updated_at <= now() - make_interval(secs => $4)
       and j.paused_at is null and j.cancelled_at is null
+      and (not $5::boolean or l.max_running is null and s.max_running is null)
     for update of q skip locked
 ), claimed as (
     update penstock.queue
@@ -139,7 +141,7 @@ with asked as (
     -- The unique key ends with the first stage: what is enqueued from now on has to be read anew.
     update penstock.queue q
     set worker = null, stage = a.next_stage, attempt = 0, crashes = 0, rescues = 0,
-        max_attempts = a.max_attempts, unique_key = null, run_at = now(), updated_at = now()
+        max_attempts = a.max_attempts, unique_key = null, run_at = now(), updated_at = now(), sent_at = null
     from asked a where q.task_id = a.task_id and not a.cancelled
 ), ended as (
     delete from penstock.queue q using asked a where q.task_id = a.task_id and a.cancelled
@@ -185,7 +187,7 @@ with held as (
     from held h
 ), back as (
     update penstock.queue q
-    set worker = null, run_at = a.next_run_at, updated_at = now(), attempt = q.attempt + a.burned::integer,
+    set worker = null, sent_at = null, run_at = a.next_run_at, updated_at = now(), attempt = q.attempt + a.burned::integer,
         crashes = q.crashes + a.crashed::integer, rescues = q.rescues + a.rescued::integer
     from asked a where q.task_id = a.task_id and a.ends_as is null
 ), ended as (

@@ -161,6 +161,7 @@ having count(*) > 0
 -- Counters of several jobs at once, with what was decided about them. Only leased rows are counted, and there are never
 -- more than the fleet can run.
 select j.id as job_id, j.cancelled_at is not null as cancelled, j.paused_at is not null as paused,
+       j.called_back_at is not null as called_back,
        coalesce(sum(c.present), 0)::bigint as present, coalesce(sum(c.total), 0)::bigint as total,
        coalesce(sum(c.done), 0)::bigint as done, coalesce(sum(c.error), 0)::bigint as error,
        coalesce(sum(c.not_found), 0)::bigint as not_found, coalesce(sum(c.skipped), 0)::bigint as skipped,
@@ -217,7 +218,7 @@ cross join lateral (
 -- name: position
 -- Everything that decides why one task does not run, in one row.
 select now() as read_at, t.id as task_id, t.job_id, q.task_id is not null as queued, q.run_at, q.attempt, q.max_attempts,
-       q.updated_at, q.cancel_at, q.worker, o.status, o.finished_at, o.error ->> 'type' as error_type,
+       q.updated_at, q.cancel_at, q.worker, q.sent_at, o.status, o.finished_at, o.error ->> 'type' as error_type,
        o.error ->> 'message' as error_message,
        s.id as stage, s.pipeline, s.name as stage_name, s.max_running as stage_limit, s.paused_at as stage_paused_at,
        s.paused_by as stage_paused_by, s.pause_reason as stage_pause_reason,

@@ -48,6 +48,10 @@ select s.*, s.result::text as result_text, s.error::text as error_text, t.input:
 from penstock.task_states s join penstock.tasks t on t.id = s.task_id
 where s.task_id = $1
 
+-- name: age
+-- By the database's clock: how long ago it was stored.
+select extract(epoch from now() - created_at)::double precision from penstock.tasks where id = $1
+
 -- name: history
 select at, lease, worker, stage, run, attempt, burned, cause, error::text as error, next_run_at
 from penstock.attempts where task_id = $1 order by at, lease

@@ -1,8 +1,6 @@
 """The HTTP side of an endpoint: the address that was checked, a deadline, and no more bytes than we want to hold."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
 
 import httpx2
 
@@ -10,18 +8,10 @@ from penstock.apps.website_analysis.models.endpoint import Endpoint
 from penstock.apps.website_analysis.models.trouble import AnswerLost, ModelRefused
 from penstock.errors import TransientError
 from penstock.intake.sources.guard import HostRefused, checked_host
+from penstock.providers.answer import AnswerTooLarge, Received, read_answer
+from penstock.providers.json_client import json_client
 
 MOST_BYTES = 1024 * 1024
-_CONNECT_SECONDS = 10.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Received:
-    """Header names in lower case."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
 
 class ChatClient:
@@ -47,6 +37,8 @@ class ChatClient:
             raise TransientError(f"{host} cannot be reached ({type(error).__name__}).") from None
         except (TimeoutError, httpx2.TimeoutException):
             raise AnswerLost(f"{host} took longer than {limit:g} s to answer.") from None
+        except AnswerTooLarge:
+            raise AnswerLost(f"The answer of {host} is larger than {MOST_BYTES:,} bytes.") from None
         except httpx2.HTTPError as error:
             raise AnswerLost(f"The connection to {host} broke ({type(error).__name__}).") from None
 
@@ -79,24 +71,9 @@ class ChatClient:
         async with self._opened().stream(
             "POST", target, content=body, headers=headers, extensions=extensions
         ) as answer:
-            read = bytearray()
-            async for piece in answer.aiter_bytes():
-                read += piece
-                if len(read) > MOST_BYTES:
-                    raise AnswerLost(f"The answer of {host} is larger than {MOST_BYTES:,} bytes.")
-            given = {name.lower(): value for name, value in answer.headers.items()}
-            return Received(status=answer.status_code, headers=given, body=bytes(read))
+            return await read_answer(answer, MOST_BYTES)
 
     def _opened(self) -> httpx2.AsyncClient:
         if self._client is None:
-            sent = {
-                "Accept": "application/json",
-                "Accept-Encoding": "identity",
-                "Content-Type": "application/json",
-                "User-Agent": "penstock",
-            }
-            if self._endpoint.key is not None:
-                sent["Authorization"] = f"Bearer {self._endpoint.key}"
-            timeout = httpx2.Timeout(self._endpoint.timeout_seconds, connect=_CONNECT_SECONDS)
-            self._client = httpx2.AsyncClient(headers=sent, follow_redirects=False, trust_env=False, timeout=timeout)
+            self._client = json_client(self._endpoint.key, self._endpoint.timeout_seconds)
         return self._client

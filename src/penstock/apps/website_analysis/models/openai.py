@@ -1,29 +1,30 @@
 """A model behind an OpenAI-compatible endpoint: one POST per question, within what the other side allows."""
 
 import asyncio
+from dataclasses import replace
 from time import monotonic
 
 import orjson
 
 from penstock import Context, Penstock
 from penstock.apps.website_analysis.answer import Answer
-from penstock.apps.website_analysis.models.circuit import Circuit
-from penstock.apps.website_analysis.models.client import ChatClient, Received
+from penstock.apps.website_analysis.models.client import ChatClient
 from penstock.apps.website_analysis.models.endpoint import Endpoint
 from penstock.apps.website_analysis.models.model import Question
-from penstock.apps.website_analysis.models.rate_headers import of_requests, of_tokens
 from penstock.apps.website_analysis.models.reply import (
     Reply,
     Unreadable,
-    error_of,
     estimated_tokens,
     most_tokens,
     reply_of,
-    without,
 )
 from penstock.apps.website_analysis.models.trouble import AnswerLost, EndpointDown, ModelRefused
 from penstock.engine.steering import limits
 from penstock.errors import PermanentError, ThrottledError, TransientError
+from penstock.providers.answer import Received
+from penstock.providers.circuit import Circuit
+from penstock.providers.rate_headers import of_requests, of_tokens
+from penstock.providers.refusal import refusal_of, without
 
 CIRCUIT_FAILURES = 5
 CIRCUIT_SECONDS = 10.0
@@ -66,17 +67,17 @@ class EndpointModel:
         await self._wait_for_budget(question, ctx)
         self._check_circuit()
         began = monotonic()
-        self._circuit.calls(began)
+        self._circuit = self._circuit.asked(began)
         try:
             received = await self._client.post(self._body(question))
             reply = await self._judged(received, ctx)
         except (ThrottledError, PermanentError):
-            self._circuit.answered()  # it is there; it only said no
+            self._circuit = self._circuit.succeeded()  # it is there; it only said no
             raise
         except TransientError:
-            self._circuit.failed(monotonic())
+            self._circuit = self._circuit.failed(monotonic())
             raise
-        self._circuit.answered()
+        self._circuit = self._circuit.succeeded()
         self._throttled_in_a_row = 0
         return self._answer(question, reply, monotonic() - began)
 
@@ -123,10 +124,14 @@ class EndpointModel:
         wait = await self._learn(received, ctx)
         if received.status == 200:
             try:
-                return reply_of(without(received.body, self.endpoint.key))
+                return self._masked(reply_of(received.body))
             except Unreadable as problem:
                 raise AnswerLost(f"The answer of {self.endpoint.host} cannot be used: {problem}.") from None
         raise self._refusal(received, wait)
+
+    def _masked(self, reply: Reply) -> Reply:
+        text, problem = (said and without(said, self.endpoint.key) for said in (reply.text, reply.problem))
+        return replace(reply, text=text, problem=problem)
 
     async def _learn(self, received: Received, ctx: Context) -> float:
         """Their headers slow everybody who asks them."""
@@ -137,9 +142,9 @@ class EndpointModel:
 
     def _refusal(self, received: Received, wait: float) -> Exception:
         one, status = self.endpoint, received.status
-        code, message = error_of(without(received.body, one.key))
-        said = f" ({message})" if message else ""
-        if status == 429 and code not in _NO_CREDIT:
+        said = refusal_of(received.body, one.key)
+        words = f" ({said.message})" if said.message else ""
+        if status == 429 and said.code not in _NO_CREDIT:
             self._throttled_in_a_row += 1
             if self._throttled_in_a_row > PATIENCE:
                 return EndpointDown(f"{one.host} asked to slow down {self._throttled_in_a_row} times in a row.")
@@ -155,7 +160,7 @@ class EndpointModel:
             return ModelRefused(f"{one.host} knows no model {one.model!r} at {one.url} (404). Check url and model.")
         if 300 <= status < 400:
             return ModelRefused(f"{one.host} sends callers elsewhere ({status}). Put the final address into url.")
-        return PermanentError(f"{one.host} did not take the question ({status}){said}.")
+        return PermanentError(f"{one.host} did not take the question ({status}){words}.")
 
     def _key(self) -> str:
         if self.endpoint.key_variable is None:

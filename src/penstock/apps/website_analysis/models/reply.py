@@ -9,9 +9,6 @@ LONGEST_TEXT = 20_000
 _LONGEST_MESSAGE = 200
 _MOST_TOKENS = 100_000_000
 _FILTERED = "content_filter"
-_MASK = b"***"
-# So many characters of a key in a row say too much of it.
-_TELLING = 8
 
 
 class Unreadable(Exception):
@@ -52,35 +49,6 @@ def reply_of(body: bytes) -> Reply:
         tokens_in=tokens_in,
         tokens_out=tokens_out,
     )
-
-
-def without(body: bytes, secret: str | None) -> bytes:
-    """Some endpoints repeat the key they were sent, or a good part of it: none of that is kept or shown."""
-    if not secret:
-        return body
-    key = secret.encode()
-    body = body.replace(key, _MASK)
-    for start in range(len(key) - _TELLING + 1):
-        body = body.replace(key[start : start + _TELLING], _MASK)
-    return body
-
-
-def error_of(body: bytes) -> tuple[str | None, str]:
-    """Code and message of an error as endpoints send it."""
-    try:
-        data = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None, ""
-    error = data.get("error") if isinstance(data, dict) else None
-    if isinstance(error, str):
-        error = {"message": error}
-    if not isinstance(error, dict):
-        return None, ""
-    code = error.get("code") or error.get("type")
-    given = error.get("message")
-    message = given if isinstance(given, str) else ""
-    shown = " ".join("".join(sign if sign.isprintable() else " " for sign in message).split())
-    return code if isinstance(code, str) else None, shown[:_LONGEST_MESSAGE]
 
 
 def estimated_tokens(text: str) -> int:

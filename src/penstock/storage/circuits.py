@@ -1,0 +1,66 @@
+"""Circuits of limiter keys, one for the whole fleet. One function per query of ``sql/circuits.sql``."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.errors import InvalidSetting
+from penstock.model import LONGEST_SECONDS
+from penstock.storage.limits import checked_key, whole_number
+from penstock.storage.queries import load
+
+_sql = load("circuits")
+Connection = Any
+
+MOST_FAILURES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """What a failure did. ``opened``: it was this one that opened the circuit."""
+
+    failures: int
+    pause_seconds: float
+    open: bool
+    opened: bool
+
+
+def check(key: str, failures: object, seconds: object) -> None:
+    """Before anything is stored: a limit is not changed by half."""
+    if not whole_number(failures, 1, MOST_FAILURES):
+        raise InvalidSetting(
+            f"circuit_failures of limit {key!r}", failures, f"it has to be a whole number from 1 to {MOST_FAILURES:,}"
+        )
+    if not (isinstance(seconds, int | float) and 0 < seconds <= LONGEST_SECONDS):
+        raise InvalidSetting(f"circuit_seconds of limit {key!r}", seconds, "use more than 0 seconds, at most 10 years")
+
+
+async def configure(connection: Connection, key: str, failures: int, seconds: float) -> None:
+    """Opens after so many failures in a row, and lets one call try again after so many seconds."""
+    check(checked_key(key), failures, seconds)
+    await connection.execute(_sql.configure, key, failures, float(seconds))
+
+
+async def remove(connection: Connection, key: str) -> bool:
+    """False: there was none."""
+    return await connection.fetchval(_sql.remove, key) is not None
+
+
+async def failed(connection: Connection, key: str, token: int | None) -> Failed | None:
+    """None: there is no circuit, or it is open and this was not its newest probe."""
+    row = await connection.fetchrow(_sql.failed, key, token)
+    return None if row is None else Failed(**dict(row))
+
+
+async def succeeded(connection: Connection, key: str, token: int | None) -> bool:
+    """True: this closed the circuit."""
+    return await connection.fetchval(_sql.succeeded, key, token) is True
+
+
+async def probe(connection: Connection, key: str) -> int | None:
+    """The token of the probe; None: somebody else has it, or the circuit is not open any more."""
+    token: int | None = await connection.fetchval(_sql.probe, key)
+    return token
+
+
+async def give_back(connection: Connection, key: str, token: int) -> None:
+    await connection.execute(_sql.give_back, key, token)

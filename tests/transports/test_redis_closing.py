@@ -1,0 +1,38 @@
+"""A consumer of Redis that is closed while the server answers it."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from penstock.transports.redis_consumer import RedisConsumer
+from tests.transports.brokers import broker, reader, received, send, texts
+
+
+async def test_what_was_taken_while_the_consumer_was_closed_is_nobodys_and_comes_again(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server has handed it out, the answer is here, and meanwhile somebody closed: nobody would handle it."""
+    place, taken, closing = broker("redis", redis_url), asyncio.Event(), asyncio.Event()
+    ask = RedisConsumer._taken
+
+    async def slowly(self: RedisConsumer, most: int) -> Any:
+        found = await ask(self, most)
+        taken.set()
+        await closing.wait()
+        return found
+
+    async with place.opened() as transport:
+        consumer = await reader(transport, place.queue)
+        await send(transport, place.queue, "kept")
+        monkeypatch.setattr(RedisConsumer, "_taken", slowly)
+        receiving = asyncio.create_task(consumer.receive(1, 5))
+        await asyncio.wait_for(taken.wait(), 5)
+        monkeypatch.setattr(RedisConsumer, "_taken", ask)
+        leaving = asyncio.create_task(consumer.close())
+        await asyncio.wait([leaving], timeout=0.2)
+        closing.set()
+        assert await asyncio.wait_for(receiving, 5) == []
+        await asyncio.wait_for(leaving, 5)
+        assert texts(await received(await reader(transport, place.queue), 1)) == ["kept"]
+        await transport.remove(place.queue)

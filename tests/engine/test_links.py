@@ -13,6 +13,7 @@ from penstock.engine.events import Events
 from penstock.engine.link_watch import LinkWatch
 from penstock.engine.worker import listener
 from penstock.lifecycle import State
+from penstock.storage import database
 
 _CUT = """
 select count(pg_terminate_backend(pid)) from pg_stat_activity
@@ -54,6 +55,28 @@ async def test_links_of_a_runner_that_were_cut_say_once_that_they_are_back(
         assert ("database.back", "database.back") not in pairwise(told)
 
 
+async def test_a_link_whose_owner_is_cancelled_as_it_opens_leaves_no_connection_behind(database_url, monkeypatch):
+    opened = []
+
+    async def cancelled_meanwhile(*arguments, **options):
+        opened.append(await connect(*arguments, **options))
+        asyncio.current_task().cancel()
+        return opened[0]
+
+    connect = database.connect
+    monkeypatch.setattr(database, "connect", cancelled_meanwhile)
+    link = database.Link(load(database_url=database_url), database_url, purpose="test", lock_timeout_ms=500)
+    await asyncio.gather(asyncio.create_task(link.connection()), return_exceptions=True)
+    link.drop()
+    assert [one.is_closed() for one in opened] == [True]
+
+
+async def test_a_link_waits_for_the_locks_of_others_no_longer_than_it_was_told(database_url):
+    link = database.Link(load(database_url=database_url), database_url, purpose="test", lock_timeout_ms=500)
+    assert await (await link.connection()).fetchval("show lock_timeout") == "500ms"
+    await link.close()
+
+
 async def test_a_task_enqueued_by_its_name_alone_is_told_traced_and_announced(app, working, heard, database_url):
     """Like one that is enqueued by the function; the caller need not have its code."""
 
@@ -83,3 +106,22 @@ async def test_the_place_before_a_run_can_fail(app, working, monkeypatch):
     async with working():
         state, _, error = await (await step.enqueue()).wait(10)
     assert (state, error["type"], ran) == (State.ERROR, "FailpointHit", [])
+
+
+async def test_a_pool_whose_owner_is_cancelled_as_it_opens_leaves_no_connection_behind(database_url, monkeypatch):
+    pools = []
+
+    async def cancelled_meanwhile(connection):
+        asyncio.current_task().cancel()
+        await asyncio.sleep(0)
+
+    async def kept(*arguments, **options):
+        pools.append(await create_pool(*arguments, **options))
+        return pools[0]
+
+    create_pool = asyncpg.create_pool
+    monkeypatch.setattr(asyncpg, "create_pool", kept)
+    monkeypatch.setattr(database, "_suitable", cancelled_meanwhile)
+    opening = database.pool(load(database_url=database_url), database_url, purpose="test", size=2)
+    await asyncio.gather(asyncio.create_task(opening), return_exceptions=True)
+    assert [pool.get_size() for pool in pools] == [0]

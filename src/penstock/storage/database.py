@@ -71,10 +71,16 @@ def passing(error: BaseException) -> bool:
     return isinstance(error, LOST + AGAIN + REFUSED + AWAY)
 
 
-async def connect(settings: Settings, url: str, *, purpose: str) -> asyncpg.Connection:
-    """One connection, with sane time-outs and its purpose visible in pg_stat_activity."""
+async def connect(
+    settings: Settings, url: str, *, purpose: str, lock_timeout_ms: int | None = None
+) -> asyncpg.Connection:
+    """One connection, with sane time-outs and its purpose visible in pg_stat_activity.
+
+    With ``lock_timeout_ms`` a statement gives up waiting for somebody else's transaction; not behind PgBouncer."""
     options = _options(settings, purpose)
-    if settings.statement_cache:  # PgBouncer in transaction mode refuses it
+    if settings.statement_cache:  # PgBouncer in transaction mode refuses what follows
+        if lock_timeout_ms is not None:
+            options["server_settings"]["lock_timeout"] = str(lock_timeout_ms)
         # No user code runs in these transactions. One that stands still belongs to a frozen process, whose locks
         # must not outlive its lease.
         frozen_ms = str(int(settings.lease_seconds * 1000))
@@ -91,8 +97,12 @@ async def pool(settings: Settings, url: str, *, purpose: str, size: int, lent: b
     with opening(url):
         reset = None if lent else _leave
         made = await asyncpg.create_pool(url, min_size=0, max_size=size, reset=reset, **_options(settings, purpose))
-        async with made.acquire() as connection:
-            await _suitable(connection)
+        try:
+            async with made.acquire() as connection:
+                await _suitable(connection)
+        except BaseException:
+            made.terminate()
+            raise
         return made
 
 
@@ -218,9 +228,7 @@ class Link:
     statement only."""
 
     def __init__(self, settings: Settings, url: str, *, purpose: str, lock_timeout_ms: int | None = None) -> None:
-        """With ``lock_timeout_ms`` a statement gives up waiting for somebody else's transaction; not behind PgBouncer,
-        where a setting would stay with the server connection."""
-        self._lock_timeout_ms = None if settings.statement_cache == 0 else lock_timeout_ms
+        self._lock_timeout_ms = lock_timeout_ms
         self._settings = settings
         self._url = url
         self._purpose = purpose
@@ -228,10 +236,10 @@ class Link:
 
     async def connection(self) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():
-            opened = await connect(self._settings, self._url, purpose=self._purpose)
-            if self._lock_timeout_ms is not None:
-                await opened.execute("select set_config('lock_timeout', $1, false)", f"{self._lock_timeout_ms}ms")
-            self._connection = opened
+            # Nothing may be awaited between opening and keeping: whoever is cancelled there leaves it open for ever.
+            self._connection = await connect(
+                self._settings, self._url, purpose=self._purpose, lock_timeout_ms=self._lock_timeout_ms
+            )
         return self._connection
 
     def drop(self) -> None:

@@ -11,7 +11,7 @@ BENCHES := throughput enqueue latency growth ingest export pages search limiter 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install up brokers test test-pooler check format bench bench-quick bench-peers chaos fuzz mutants lock docs schema clean
+.PHONY: help install ui openapi up brokers test test-pooler check format bench bench-quick bench-peers chaos fuzz mutants lock docs schema clean
 
 help: ## list the recipes
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -23,7 +23,14 @@ install: $(STAMP) ## create .venv with the locked packages and Penstock in it
 $(STAMP): requirements.lock pyproject.toml tools/install.sh
 	@PYTHON="$(PYTHON)" tools/install.sh
 
-up: install ## start Penstock on this machine and say where
+# Does nothing where the pages fit their sources already.
+ui: install ## build the web pages into the package
+	@$(BIN)/python tools/build_ui.py
+
+openapi: install ## write ui/openapi.json, from which the pages get their types
+	@$(BIN)/python tools/openapi.py
+
+up: ui ## start Penstock on this machine and say where
 	@exec $(BIN)/penstock up $(ARGS)
 
 brokers: ## install Redis and RabbitMQ for the tests, where they are missing and apt-get may

@@ -8,7 +8,7 @@ from fastapi import APIRouter, FastAPI
 from penstock.engine.app import Penstock
 from penstock.engine.worker.slice import Slices
 from penstock.intake import importing
-from penstock.service import problems
+from penstock.service import pages, problems
 from penstock.service.api import routers
 from penstock.service.cursors import Cursors
 from penstock.service.ground import Ground
@@ -41,7 +41,7 @@ def create(app: Penstock, *, further: Sequence[APIRouter] = (), live: Live | Non
         redoc_url=None,
     )
     problems.install(api)
-    for router in (*routers(), *further):
+    for router in (*routers(), *further, pages.router()):
         api.include_router(router)
     api.state.live = beside
     api.add_middleware(Requests, counted=beside.metrics.request)

@@ -27,13 +27,6 @@ def router() -> APIRouter:
     made = APIRouter(tags=["login"])
     attempts = Attempts()
 
-    @made.get("/", include_in_schema=False)
-    async def root() -> HTMLResponse:
-        """Where a login leads until there is more to see."""
-        return login_page.tell(
-            "You are at Penstock. The API is described in /api/openapi.json; /api/me says who you are.", 200
-        )
-
     @made.get("/login", include_in_schema=False)
     async def show_login(code: str = "") -> HTMLResponse:
         if not code:

@@ -1,0 +1,5 @@
+import { createRootRoute } from "@tanstack/react-router";
+import { NotFound } from "./shell/NotFound";
+import { Shell } from "./shell/Shell";
+
+export const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });

@@ -57,6 +57,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.fixture(autouse=True)
+def environment_as_it_was() -> Iterator[None]:
+    """A variable that a test leaves behind changes what the workers of later tests do."""
+    before = _variables()
+    yield
+    assert _variables() == before
+
+
+def _variables() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith("PENSTOCK_")}
+
+
 @pytest.fixture(scope="session")
 def server_url() -> Iterator[str]:
     """The server all tests share. Make databases in it; use ``database_url`` for one that is ready."""

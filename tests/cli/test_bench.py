@@ -1,6 +1,7 @@
 """Every bench runs once, tiny, so that it cannot rot. Its figures mean nothing at this size."""
 
 import io
+import os
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,8 @@ def printed(session: Session) -> dict[str, Any]:
 async def bench_databases(server_url: str) -> list[str]:
     connection = await asyncpg.connect(server_url)
     try:
-        rows = await connection.fetch("select datname from pg_database where datname like 'penstock_bench_%'")
+        mine = f"penstock_bench_{os.getpid()}_%"
+        rows = await connection.fetch("select datname from pg_database where datname like $1", mine)
         return [row[0] for row in rows]
     finally:
         await connection.close()

@@ -14,7 +14,9 @@ import pytest
 from penstock.testing.brokers import RABBITMQ_VARIABLE, RabbitServer, free_port
 from penstock.transport import BrokerAway, BrokerRefused, Outgoing
 from penstock.transports import amqp_channel, amqp_connection
+from penstock.transports.amqp_frames import Sent
 from penstock.transports.rabbitmq import RabbitTransport
+from penstock.transports.rabbitmq_publisher import Publisher
 from tests.transports.test_rabbitmq import consumer, made, received, texts
 
 
@@ -183,3 +185,34 @@ async def test_a_call_without_an_answer_ends_the_connection(server, rabbit, queu
     server.freeze()
     with pytest.raises(BrokerAway, match=r"within 0\.5 s"):
         await rabbit.depth(queue)
+
+
+async def test_what_the_broker_refuses_for_a_moment_is_sent_again(server, rabbit, queue, monkeypatch):
+    """As a queue does that has no leader yet; here one that is full until somebody makes room."""
+    full = '{"max-length":1,"overflow":"reject-publish"}'
+    await asyncio.to_thread(_control, server, "set_policy", "full", queue.partition(".")[0], full)
+    refused = asyncio.Event()
+
+    async def noticed(publisher: Publisher, messages: list[Sent]) -> tuple[set[str], int]:
+        answer = await send(publisher, messages)
+        if answer[1]:
+            refused.set()
+        return answer
+
+    send = Publisher._send
+    monkeypatch.setattr(Publisher, "_send", noticed)
+    try:
+        with pytest.raises(BrokerAway, match="it did not store 1 of 1 messages"):
+            for _ in range(10):
+                await rabbit.publish([Outgoing(queue, 1, b"before")])
+        refused.clear()
+        sending = asyncio.create_task(rabbit.publish([Outgoing(queue, 1, b"last")]))
+        await refused.wait()
+        receiving = await consumer(rabbit, queue)
+        await receiving.acknowledge(await received(receiving, 1))
+        await sending
+    finally:
+        await asyncio.to_thread(_control, server, "clear_policy", "full")
+    got: list[str] = []
+    while "last" not in got:
+        got += texts(await received(receiving, 1))

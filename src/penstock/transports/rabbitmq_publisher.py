@@ -15,6 +15,8 @@ from penstock.transports.rabbitmq_queues import Queues
 CONFIRM_SECONDS = 15.0
 BLOCKED_SECONDS = 3.0
 _ATTEMPTS = 3
+# A quorum queue refuses while it has no leader, which under load takes a moment after it was made.
+_AGAIN_SECONDS = 0.2
 
 
 class Publisher:
@@ -27,20 +29,29 @@ class Publisher:
         self._idle: list[_Batch] = []
 
     async def publish(self, messages: Sequence[Sent]) -> None:
-        """Raises ``BrokerAway`` on any doubt. What no queue took is sent again once the queue is made."""
+        """Raises ``BrokerAway`` on any doubt. What no queue took is sent again once the queue is made; a batch of which
+        something was refused goes out again as a whole, because a message twice costs nothing."""
         waiting = list(messages)
-        for _ in range(_ATTEMPTS):
-            missing = await self._send(waiting)
+        problem = ""
+        for attempt in range(1, _ATTEMPTS + 1):
+            missing, refused = await self._send(waiting)
             self._queues.seen({one.key for one in waiting} - missing)
-            if not missing:
+            if missing:
+                await self._queues.make_again(missing)
+                problem = f"the queue {min(missing)} was missing again after it was made"
+            if refused:
+                problem = f"it did not store {refused} of {len(waiting)} messages"
+                if attempt < _ATTEMPTS:
+                    await asyncio.sleep(_AGAIN_SECONDS * attempt)
+            elif missing:
+                waiting = [one for one in waiting if one.key in missing]
+            else:
                 return
-            await self._queues.make_again(missing)
-            waiting = [one for one in waiting if one.key in missing]
         connection = await self._link.connection()
-        raise connection.away(f"the queue {waiting[0].key} was missing again after it was made")
+        raise connection.away(problem)
 
-    async def _send(self, messages: list[Sent]) -> set[str]:
-        """The names of queues that are missing."""
+    async def _send(self, messages: list[Sent]) -> tuple[set[str], int]:
+        """The names of queues that are missing, and how many messages were refused."""
         connection = await self._link.connection()
         await _not_blocked(connection)
         batch = await self._batch(connection)
@@ -52,7 +63,7 @@ class Publisher:
             batch.channel.abandon()
             raise
         self._idle.append(batch)
-        return batch.missing
+        return batch.missing, batch.refused
 
     async def _batch(self, connection: Connection) -> "_Batch":
         """Each batch has a channel to itself while it is under way; several may be."""
@@ -88,8 +99,10 @@ class _Batch:
             self.channel.send(data)
             await connection.drain()
         await self._confirmed(connection)
-        if self._confirms.refused:
-            raise connection.away(f"it did not store {self._confirms.refused} of {len(messages)} messages")
+
+    @property
+    def refused(self) -> int:
+        return self._confirms.refused
 
     async def _confirmed(self, connection: Connection) -> None:
         """Looks every few seconds whether the broker has an alarm; it says so only after it was sent something."""

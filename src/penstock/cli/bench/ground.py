@@ -5,11 +5,12 @@ server each bench makes databases of its own and drops them; nobody's tasks are 
 """
 
 import asyncio
+import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -29,6 +30,21 @@ APP = "penstock.cli.bench.bench_app:app"
 _READY_SECONDS = 30.0
 # Counting statements costs about a microsecond each, and there are two per thousand tasks.
 _SERVER_SETTINGS = {"shared_preload_libraries": "pg_stat_statements"}
+
+
+@contextmanager
+def inherited(variables: Mapping[str, str]) -> Iterator[None]:
+    """What the processes that are started meanwhile find in their environment; ours is left as it was."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 class Ground:
@@ -55,7 +71,7 @@ class Ground:
     @asynccontextmanager
     async def site(self) -> AsyncIterator["Site"]:
         """A fresh, migrated database."""
-        name = f"penstock_bench_{uuid4().hex[:12]}"
+        name = f"penstock_bench_{os.getpid()}_{uuid4().hex[:12]}"
         async with connected(self.settings, self.url) as administrator:
             await bench.create_database(administrator, name)
         url = urlunsplit(urlsplit(self.url)._replace(path=f"/{name}"))

@@ -6,7 +6,6 @@ one at a time, each after the one before has started.
 
 import asyncio
 import mmap
-import os
 import random
 import time
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any
 
 from penstock.cli.bench.bench_app import MARK, MARKS
 from penstock.cli.bench.figures import Goal, Rounds, machine, percentile, tell
-from penstock.cli.bench.ground import Ground, Site, opened
+from penstock.cli.bench.ground import Ground, Site, inherited, opened
 from penstock.cli.session import Session
 
 _WARM_UP = 20
@@ -49,12 +48,14 @@ async def latency(session: Session, sizes: Sizes) -> None:
 
 
 async def measure(ground: Ground, sizes: Sizes) -> dict[str, Any]:
-    marks = _make_marks(ground.folder / "marks", _WARM_UP + sizes.samples)
+    path = ground.folder / "marks"
+    marks = _make_marks(path, _WARM_UP + sizes.samples)
     async with ground.site() as site:
         where = await machine(site.connection)
-        async with site.fleet("mark"):
-            numbers = Rounds(_WARM_UP + sizes.samples, ground.until(sizes.seconds))
-            found = [await _one(site, marks, number - 1, sizes) for number in numbers][_WARM_UP:]
+        with inherited({MARKS: str(path)}):
+            async with site.fleet("mark"):
+                numbers = Rounds(_WARM_UP + sizes.samples, ground.until(sizes.seconds))
+                found = [await _one(site, marks, number - 1, sizes) for number in numbers][_WARM_UP:]
     called, returned = [one[0] for one in found], [one[1] for one in found]
     return {
         **{f"{key}_ms": value for key, value in _spread(called).items()},
@@ -77,9 +78,7 @@ async def _one(site: Site, marks: mmap.mmap, number: int, sizes: Sizes) -> tuple
 
 
 def _make_marks(path: Path, count: int) -> mmap.mmap:
-    """The runner finds the file by the environment it inherits."""
     path.write_bytes(b"\0" * count * MARK.size)
-    os.environ[MARKS] = str(path)
     with path.open("r+b") as file:
         return mmap.mmap(file.fileno(), 0)
 

@@ -18,7 +18,7 @@ from penstock.apps.article_search.embedders.builtin import BuiltinEmbedder
 from penstock.apps.article_search.generation import Generation
 from penstock.apps.article_search.names import PIPELINE
 from penstock.apps.article_search.shared import ArticleSearch
-from penstock.cli.bench.ground import Ground, Site, ready
+from penstock.cli.bench.ground import Ground, Site, inherited, ready
 from penstock.cli.bench.search_app import AT_ONCE, BATCH_SIZE
 from penstock.engine.app import Penstock
 from penstock.engine.fleet import Fleet
@@ -76,10 +76,13 @@ class SearchSite:
     async def fleet(self) -> AsyncIterator[Fleet]:
         """A real supervisor, here, and its runner processes, which serve the embeddings and nothing else."""
         fleet = Fleet(settings=self.app.settings, url=self.site.url, app=_APP, only=(PIPELINE,))
-        os.environ[BATCH_SIZE] = str(self.app.settings.articles_batch_size)
-        os.environ[AT_ONCE] = str(self.app.settings.articles_batches_at_once)
-        async with ready(fleet):
-            yield fleet
+        batches = {
+            BATCH_SIZE: str(self.app.settings.articles_batch_size),
+            AT_ONCE: str(self.app.settings.articles_batches_at_once),
+        }
+        with inherited(batches):
+            async with ready(fleet):
+                yield fleet
 
 
 @asynccontextmanager

@@ -8,7 +8,6 @@ import { setNonce } from "get-nonce";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queries } from "./api/queries";
-import { LiveProvider } from "./live/LiveProvider";
 import { router } from "./router";
 import "./styles.css";
 import { colorSchemeManager, theme } from "./theme";
@@ -25,9 +24,7 @@ createRoot(root).render(
     <MantineProvider theme={theme} defaultColorScheme="auto" colorSchemeManager={colorSchemeManager} getStyleNonce={() => nonce}>
       <Notifications position="bottom-right" limit={4} />
       <QueryClientProvider client={queries}>
-        <LiveProvider>
-          <RouterProvider router={router} />
-        </LiveProvider>
+        <RouterProvider router={router} />
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,

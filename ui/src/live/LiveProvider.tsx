@@ -1,11 +1,12 @@
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useState, type ReactNode } from "react";
+import { useMe } from "~/shell/me";
 import { Connection } from "./connection";
 import type { LiveEvent } from "./events";
 import { LiveContext } from "./live";
 
-/** What is shown is fetched again at most this often, however much happens. */
-const AT_MOST_EVERY_MS = 200;
+/** A lone change is fetched at once; what is shown is fetched again at most this often, however much happens. */
+const AT_MOST_EVERY_MS = 150;
 
 /**
  * Keys of queries begin with what they are about, and that is how they are found here:
@@ -14,17 +15,18 @@ const AT_MOST_EVERY_MS = 200;
 export function LiveProvider({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
   const [connection] = useState(() => new Connection());
+  const everybodys = useMe().role === "admin";
 
   useEffect(() => {
     const refresher = new Refresher(queries);
     const leave = connection.listen((event) => refresher.hear(event));
-    connection.start();
+    connection.start(everybodys);
     return () => {
       leave();
       refresher.stop();
       connection.stop();
     };
-  }, [connection, queries]);
+  }, [connection, queries, everybodys]);
 
   return <LiveContext value={connection}>{children}</LiveContext>;
 }
@@ -33,6 +35,7 @@ class Refresher {
   private waiting = new Map<string, readonly unknown[]>();
   private everything = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private refreshedAt = -Infinity;
 
   constructor(private readonly queries: QueryClient) {}
 
@@ -53,7 +56,7 @@ class Refresher {
       default:
         return;
     }
-    this.timer ??= setTimeout(() => this.refresh(), AT_MOST_EVERY_MS);
+    this.schedule();
   }
 
   stop(): void {
@@ -64,8 +67,14 @@ class Refresher {
     for (const key of keys) this.waiting.set(JSON.stringify(key), key);
   }
 
+  private schedule(): void {
+    const wait = this.refreshedAt + AT_MOST_EVERY_MS - performance.now();
+    this.timer ??= setTimeout(() => this.refresh(), Math.max(0, wait));
+  }
+
   private refresh(): void {
     this.timer = undefined;
+    this.refreshedAt = performance.now();
     const { everything, waiting } = this;
     this.everything = false;
     this.waiting = new Map();
@@ -81,6 +90,6 @@ class Refresher {
   private again(queryKey: readonly unknown[]): void {
     if (queryKey.length === 0) this.everything = true;
     else this.add(queryKey);
-    this.timer ??= setTimeout(() => this.refresh(), AT_MOST_EVERY_MS);
+    this.schedule();
   }
 }

@@ -23,6 +23,7 @@ export class Connection {
   private watchers = new Set<() => void>();
   private channel: BroadcastChannel | null = null;
   private source: EventSource | null = null;
+  private everybodys = false;
   private leading = false;
   private paused = false;
   private missed = false;
@@ -31,7 +32,9 @@ export class Connection {
   private silence: ReturnType<typeof setTimeout> | undefined;
   private ending = new AbortController();
 
-  start(): void {
+  /** `everybodys`: also what others own, for admins. */
+  start(everybodys: boolean): void {
+    this.everybodys = everybodys;
     this.ending = new AbortController();
     if (!("locks" in navigator) || !("BroadcastChannel" in window)) {
       this.leading = true;
@@ -84,8 +87,9 @@ export class Connection {
 
   private open(): void {
     this.close();
-    const from = this.last === null ? "" : `?lastEventId=${encodeURIComponent(this.last)}`;
-    const source = new EventSource(`/api/stream${from}`);
+    const asked = new URLSearchParams({ userId: this.everybodys ? "all" : "me" });
+    if (this.last !== null) asked.set("lastEventId", this.last);
+    const source = new EventSource(`/api/stream?${asked}`);
     this.source = source;
     source.onopen = () => {
       this.waitMs = FIRST_WAIT_MS;

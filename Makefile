@@ -11,7 +11,7 @@ BENCHES := throughput enqueue latency growth ingest export pages search limiter 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install ui openapi up brokers test test-pooler check format bench bench-quick bench-peers chaos fuzz mutants lock docs schema clean
+.PHONY: help install ui openapi up programs test test-pooler check format bench bench-quick bench-peers chaos fuzz mutants lock docs schema clean
 
 help: ## list the recipes
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -33,10 +33,10 @@ openapi: install ## write ui/openapi.json, from which the pages get their types
 up: ui ## start Penstock on this machine and say where
 	@exec $(BIN)/penstock up $(ARGS)
 
-brokers: ## install Redis and RabbitMQ for the tests, where they are missing and apt-get may
-	@tools/install-brokers.sh
+programs: ## install Redis, RabbitMQ and chromium for the tests, where they are missing and apt-get may
+	@tools/install-test-programs.sh
 
-test: check brokers ## run the checks, then every test
+test: check programs ui ## run the checks, then every test
 	$(BIN)/pytest $(ARGS)
 
 # The tests behind a pooler are skipped where there is none; here they are not.

@@ -1,8 +1,8 @@
 """Redis and RabbitMQ as processes of tests and benches: private loopback ports, private folders, nothing of the
 machine's own.
 
-They can be stopped, killed, frozen and started again on the same port with the same data. ``tools/install-brokers.sh``
-installs the programs; a test that needs one that is missing fails with a sentence.
+They can be stopped, killed, frozen and started again on the same port with the same data. The programs are installed
+by ``tools/install-test-programs.sh``; a test that needs one that is missing fails with a sentence.
 """
 
 import contextlib
@@ -271,6 +271,6 @@ def _said_by(port: int, greeting: bytes) -> bytes:
 
 def _missing(package: str, variable: str) -> str:
     return (
-        f"{package} is not installed, and {variable} names no server. Run `make brokers` as root or with sudo, "
+        f"{package} is not installed, and {variable} names no server. Run `make programs` as root or with sudo, "
         f"install it (Debian: apt-get install {package}), or set {variable}."
     )

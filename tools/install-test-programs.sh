@@ -1,8 +1,10 @@
 #!/bin/sh
-# Installs the brokers that the tests start for themselves. `make brokers` calls this, and `make test` before pytest.
+# Installs the programs that the tests start for themselves: brokers and a browser. `make programs` calls this, and
+# `make test` before pytest.
 #
-# Nothing happens when the programs are there, or when PENSTOCK_TEST_REDIS_URL and PENSTOCK_TEST_RABBITMQ_URL name
-# servers. Where nothing can be installed it says so and ends well: the tests that need a broker then fail and say why.
+# Nothing happens when they are there, or when PENSTOCK_TEST_REDIS_URL, PENSTOCK_TEST_RABBITMQ_URL and
+# PENSTOCK_TEST_CHROMIUM name others. Where nothing can be installed it says so and ends well: the tests that need one
+# then fail and say why.
 set -eu
 
 say() { printf '%s\n' "$*"; }
@@ -15,6 +17,9 @@ fi
 if [ -z "${PENSTOCK_TEST_RABBITMQ_URL:-}" ] && [ ! -x /usr/lib/rabbitmq/bin/rabbitmq-server ]; then
     missing="$missing rabbitmq-server"
 fi
+if [ -z "${PENSTOCK_TEST_CHROMIUM:-}" ] && ! command -v chromium >/dev/null 2>&1; then
+    missing="$missing chromium fonts-dejavu-core"
+fi
 if [ -z "$missing" ]; then exit 0; fi
 missing=${missing# }
 
@@ -22,7 +27,7 @@ as_root=""
 if [ "$(id -u)" -ne 0 ]; then as_root="sudo -n"; fi
 if ! command -v apt-get >/dev/null 2>&1 || ! $as_root true 2>/dev/null; then
     say "Missing for the tests: $missing. Install it as root (Debian: apt-get install $missing)," \
-        "or name servers in PENSTOCK_TEST_REDIS_URL and PENSTOCK_TEST_RABBITMQ_URL."
+        "or name others in PENSTOCK_TEST_REDIS_URL, PENSTOCK_TEST_RABBITMQ_URL and PENSTOCK_TEST_CHROMIUM."
     exit 0
 fi
 
@@ -53,6 +58,6 @@ install() {
 if ! install >"$log" 2>&1; then
     if ! { $as_root apt-get update -qq && install; } >"$log" 2>&1; then
         tail -n 5 "$log" >&2
-        say "apt-get could not install $missing. The tests that need a broker will fail and say so."
+        say "apt-get could not install $missing. The tests that need it will fail and say so."
     fi
 fi

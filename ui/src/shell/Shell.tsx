@@ -71,7 +71,7 @@ export function Shell() {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar aria-label="Screens">
-        <ScrollArea type="auto">
+        <AppShell.Section grow component={ScrollArea}>
           {parts.map((part) => (
             <div key={part.name}>
               <Text className={classes.part}>{part.name}</Text>
@@ -83,12 +83,12 @@ export function Shell() {
                   label={one.name}
                   active={one.to === "/" ? pathname === "/" : pathname === one.to || pathname.startsWith(`${one.to}/`)}
                   leftSection={<one.icon size={16} aria-hidden />}
-                  py={6}
+                  py={5}
                 />
               ))}
             </div>
           ))}
-        </ScrollArea>
+        </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id="main" ref={main} tabIndex={-1}>
         <Suspense fallback={<Loading />}>

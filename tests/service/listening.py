@@ -49,9 +49,9 @@ class Listener:
                         data = value
                     case "id":
                         self.last_id = value
-                    case "" if value:
-                        self.beats += 1
-                if not line and data:
+                if not line and kind == "beat":
+                    self.beats += 1
+                elif not line and data:
                     return Event(kind, orjson.loads(data), self.last_id)
         raise StopAsyncIteration
 

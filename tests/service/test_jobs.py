@@ -91,6 +91,62 @@ async def test_pages_go_through_every_item_once_in_both_orders(service: Service)
         assert seen == sorted(seen, reverse=sort.startswith("-"))
 
 
+async def test_pages_go_backwards_over_the_same_items(service: Service) -> None:
+    client = await service.client()
+    job = await submit(service, b"name\n" + b"".join(b"item %d\n" % n for n in range(25)))
+    await store(service, job)
+    for sort in ("-updatedAt", "updatedAt", "row"):
+        ask = f"/api/jobs/{job}/items?pageSize=10&sort={sort}"
+        pages = [(await client.get(ask)).json()]
+        while (after := pages[-1]["nextCursor"]) is not None:
+            pages.append((await client.get(f"{ask}&after={after}")).json())
+        assert pages[0]["previousCursor"] is None
+        back = [pages[-1]]
+        while (before := back[0]["previousCursor"]) is not None:
+            back.insert(0, (await client.get(f"{ask}&before={before}")).json())
+        forwards = [item["itemId"] for page in pages for item in page["items"]]
+        assert [item["itemId"] for page in back for item in page["items"]] == forwards
+        assert len(forwards) == 25
+
+
+async def test_the_end_of_a_list_can_be_asked_again_when_more_was_stored(service: Service) -> None:
+    client = await service.client()
+    job = await submit(service, b"name\n" + b"x\n" * 5)
+    await store(service, job)
+    ask = f"/api/jobs/{job}/items?sort=row&pageSize=10"
+    page = (await client.get(ask)).json()
+    assert page["nextCursor"] is None and len(page["items"]) == 5
+    nothing = (await client.get(f"{ask}&after={page['endCursor']}")).json()
+    assert (nothing["items"], nothing["startCursor"], nothing["endCursor"]) == ([], None, None)
+
+
+async def test_a_list_starts_at_the_row_somebody_asks_for(service: Service) -> None:
+    client = await service.client()
+    job = await submit(service, b"name\n" + b"".join(b"item %d\n" % n for n in range(1, 41)))
+    await store(service, job)
+    page = (await client.get(f"/api/jobs/{job}/items?sort=row&fromRow=30&pageSize=5")).json()
+    assert [item["row"] for item in page["items"]] == [30, 31, 32, 33, 34]
+    before = (await client.get(f"/api/jobs/{job}/items?sort=row&before={page['startCursor']}&pageSize=5")).json()
+    assert [item["row"] for item in before["items"]] == [25, 26, 27, 28, 29]
+    assert (await client.get(f"/api/jobs/{job}/items?sort=row&fromRow=41")).status_code == 404
+    for wrong in ("fromRow=3", f"sort=row&fromRow=3&after={page['endCursor']}", "sort=row&after=a&before=b"):
+        assert (await client.get(f"/api/jobs/{job}/items?{wrong}")).status_code == 400
+
+
+async def test_known_items_are_told_as_they_are_now_and_those_of_others_are_not(service: Service) -> None:
+    client = await service.client()
+    job = await submit(service, b"name\nfirst\nsecond\n")
+    await store(service, job)
+    ids = [item["itemId"] for item in (await client.get(f"/api/jobs/{job}/items?sort=row")).json()["items"]]
+    asked = f"/api/items?cells=true&ids={ids[1]},{ids[0]},{2**50}"
+    found = (await client.get(asked)).json()["items"]
+    assert [(one["itemId"], one["cells"]) for one in found] == [(ids[1], ["second"]), (ids[0], ["first"])]
+    assert (await (await service.client("bob")).get(asked)).json() == {"items": []}
+    assert len((await (await service.client("root")).get(asked)).json()["items"]) == 2
+    too_many = ",".join(str(n) for n in range(1, 202))
+    assert (await client.get(f"/api/items?ids={too_many}")).status_code == 400
+
+
 async def test_a_cursor_is_worth_nothing_to_others_or_with_other_filters(service: Service) -> None:
     job = await submit(service, b"name\n" + b"x\n" * 5)
     await store(service, job)

@@ -44,22 +44,50 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemPage:
+    """``first``, ``last``: the places of its ends; ``previous``, ``next``: the same where there may be more."""
+
     items: tuple[Item, ...]
+    first: Place | None
+    last: Place | None
+    previous: Place | None
     next: Place | None
 
 
 async def page(
-    connection: Any, wanted: Wanted, *, sort: Sort = "-updatedAt", after: Place | None = None, limit: int = 50
+    connection: Any,
+    wanted: Wanted,
+    *,
+    sort: Sort = "-updatedAt",
+    after: Place | None = None,
+    before: Place | None = None,
+    limit: int = 50,
 ) -> ItemPage:
-    """``row`` is the order of the file, of one job and in all states."""
+    """``row`` is the order of the file, of one job and in all states. The page that ends ``before`` a place has the
+    same order as all others."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        places = await _places(connection, wanted, sort, after, limit)
+        if before is None:
+            places = await _places(connection, wanted, sort, after, limit)
+        else:
+            places = (await _places_before(connection, wanted, sort, before, limit))[::-1]
         found = await items.rows(connection, [place.task_id for place in places])
         columns = await _columns(connection, {row["job_id"] for row in found})
+    first, last = (places[0], places[-1]) if places else (None, None)
+    full = len(places) == limit
     return ItemPage(
         items=tuple(_item(row, columns.get(row["job_id"], ())) for row in found),
-        next=places[-1] if len(places) == limit else None,
+        first=first,
+        last=last,
+        previous=first if after is not None or (before is not None and full) else None,
+        next=last if before is not None or full else None,
     )
+
+
+async def now(connection: Any, task_ids: Sequence[int]) -> list[Item]:
+    """These as they are now; one that is gone is left out."""
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        found = await items.rows(connection, task_ids)
+        columns = await _columns(connection, {row["job_id"] for row in found})
+    return [_item(row, columns.get(row["job_id"], ())) for row in found]
 
 
 async def _places(connection: Any, wanted: Wanted, sort: Sort, after: Place | None, limit: int) -> list[Place]:
@@ -74,6 +102,19 @@ async def _places(connection: Any, wanted: Wanted, sort: Sort, after: Place | No
             assert_never(sort)
 
 
+async def _places_before(connection: Any, wanted: Wanted, sort: Sort, before: Place, limit: int) -> list[Place]:
+    """Nearest first."""
+    match sort:
+        case "-updatedAt":
+            return await items.oldest(connection, wanted, before, limit)
+        case "updatedAt":
+            return await items.newest(connection, wanted, before, limit)
+        case "row":
+            return await items.by_row_backwards(connection, wanted.jobs[0], before, limit)
+        case _:
+            assert_never(sort)
+
+
 async def page_of_job(
     connection: Any, job_id: int, *, states: Sequence[State], after: Place | None, limit: int
 ) -> ItemPage:
@@ -84,11 +125,7 @@ async def page_of_job(
 
 
 async def one(connection: Any, task_id: int) -> Item | None:
-    found = await items.rows(connection, [task_id])
-    if not found:
-        return None
-    columns = await _columns(connection, {found[0]["job_id"]})
-    return _item(found[0], columns.get(found[0]["job_id"], ()))
+    return next(iter(await now(connection, [task_id])), None)
 
 
 async def id_of_row(connection: Any, job_id: int, row: int) -> int:

@@ -30,7 +30,7 @@ class Ground:
 
     async def note_look(self, entry: audit.Entry) -> None:
         """An admin read what belongs to somebody else."""
-        key = (entry.actor, entry.action, f"{entry.kind} {entry.object}")
+        key = (entry.actor, entry.action, f"{entry.kind} {entry.object} {entry.ip}")
         now = time.monotonic()
         if now - self._looked.get(key, float("-inf")) < _SEEN_SECONDS:
             return

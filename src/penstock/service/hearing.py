@@ -1,4 +1,4 @@
-"""Hears what changed, on one connection per process, and tells the hub: at most twice a second per object.
+"""Hears what changed, on one connection per process, and tells the hub: at most ten times a second per object.
 
 A hint, as every NOTIFY: what was said while nobody listened is made good by a ``reset``.
 """
@@ -16,7 +16,7 @@ from penstock.service.stream import BURST, Hub
 from penstock.storage import changes
 from penstock.storage.database import Link, passing
 
-EVERY_SECONDS = 0.5
+EVERY_SECONDS = 0.1
 HEARTBEAT_SECONDS = 15.0
 # A revoked token ends its streams within 30 s: this, and the time of a round.
 CHECK_SECONDS = 20.0

@@ -35,8 +35,18 @@ class ItemBody(Wire):
 
 
 class ItemPageBody(Wire):
+    """`startCursor` and `endCursor` are at its ends, for `before` and `after`; null only of an empty page. Those of the
+    neighbours are null where there was nothing more that way."""
+
     items: list[ItemBody]
     next_cursor: str | None
+    previous_cursor: str | None
+    start_cursor: str | None
+    end_cursor: str | None
+
+
+class ItemsNow(Wire):
+    items: list[ItemBody]
 
 
 def body_of(item: Item, *, with_cells: bool) -> ItemBody:

@@ -56,5 +56,9 @@ After = Annotated[
         max_length=2000, description="`nextCursor` of the page before. It belongs to one user and one set of filters."
     ),
 ]
+Before = Annotated[
+    str | None,
+    Query(max_length=2000, description="`startCursor` of a page: the page that ends there. Not together with `after`."),
+]
 Whose = Literal["me", "all"]
 UserId = Annotated[Whose, Query(alias="userId", description="`all`: everybody's, for admins; it is audited.")]

@@ -163,8 +163,9 @@ class Hub:
             self.reset("the database was away")
 
     def beat(self) -> int:
-        """Keeps idle lines open. It carries the newest id, so that a quiet client does not fall out of the ring."""
-        chunk = f": still here\nid: {self._process}-{self._number}\n\n".encode()
+        """Keeps idle lines open, and lets clients notice a dead one. It carries the newest id, so that a quiet client
+        does not fall out of the ring."""
+        chunk = self._encoded("beat", {})
         for connection in self._connections:
             connection.offer(chunk)
         return len(self._connections)

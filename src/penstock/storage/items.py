@@ -55,6 +55,11 @@ async def by_row(connection: Connection, job_id: int, after: Place | None, limit
     return [Place(row["at"], row["task_id"]) for row in rows]
 
 
+async def by_row_backwards(connection: Connection, job_id: int, before: Place, limit: int) -> list[Place]:
+    rows = await connection.fetch(_sql.by_row_backwards, job_id, before.task_id, limit)
+    return [Place(row["at"], row["task_id"]) for row in rows]
+
+
 async def of_row(connection: Connection, job_id: int, row: int) -> int | None:
     """Rows of a file are stored in its order, so ids grow with row numbers: halved until found, some twenty looks."""
     bounds = await connection.fetchrow(_sql.bounds, job_id)

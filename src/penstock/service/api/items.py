@@ -11,18 +11,19 @@ from penstock.engine import items as engine_items
 from penstock.engine.items import Sort
 from penstock.service.actor import Actor, Viewer
 from penstock.service.ground import Ground, ground_of
-from penstock.service.item_wire import ItemPageBody, body_of
-from penstock.service.ownership import look_at_job, whose
-from penstock.service.parameters import After, Moment, Name, PageSize, UserId
+from penstock.service.item_wire import ItemPageBody, ItemsNow, body_of
+from penstock.service.ownership import look_at_job, visible_tasks, whose
+from penstock.service.parameters import After, Before, Moment, Name, PageSize, UserId
 from penstock.service.problems import Problem, documented
 from penstock.service.wire import MOST_ID, JobId
 from penstock.storage import items
-from penstock.storage.items import Place, Wanted
+from penstock.storage.items import EARLIEST, Place, Wanted
 
 router = APIRouter(prefix="/api", tags=["items"], responses=documented())
 _log = structlog.get_logger("penstock.service")
 _SLOW_MS = 150.0
 _MOST_JOBS = 1000
+_MOST_NOW = 200
 
 Statuses = Annotated[
     str | None,
@@ -33,6 +34,7 @@ Statuses = Annotated[
         examples=["PENDING,PROCESSING"],
     ),
 ]
+Cells = Annotated[bool, Query(description="Also the whole row, for the grid.")]
 Since = Annotated[Moment | None, Query(description="Changed at or after this time.")]
 Until = Annotated[Moment | None, Query(description="Changed before this time.")]
 
@@ -45,22 +47,32 @@ async def list_items(
     statuses: Statuses = None,
     page_size: PageSize = 50,
     after: After = None,
+    before: Before = None,
     sort: Annotated[
         Literal["-updatedAt", "updatedAt", "row"], Query(description="`row`: as in the file; takes all statuses.")
     ] = "-updatedAt",
     since: Since = None,
     until: Until = None,
-    cells: Annotated[bool, Query(description="Also the whole row, for the grid.")] = False,
+    from_row: Annotated[
+        int | None,
+        Query(alias="fromRow", ge=1, le=MOST_ID, description="Starts at this row of the file; with `sort=row`."),
+    ] = None,
+    cells: Cells = False,
 ) -> ItemPageBody:
-    """A job's items. Pages go on where the one before ended, whatever changed meanwhile."""
+    """A job's items. Pages go on where the one before ended, whatever changed meanwhile, in both directions."""
     ground = ground_of(request)
     await look_at_job(ground, actor, job_id)
     states = engine_items.states(statuses)
     if sort == "row" and (statuses or since or until):
         raise Problem(400, "`sort=row` goes through all items of the file: leave `statuses`, `since` and `until` out.")
+    if from_row is not None and (sort != "row" or after or before):
+        raise Problem(400, "`fromRow` is for the first page of `sort=row`: leave `after` and `before` out.")
     wanted = engine_items.within(Wanted(jobs=[job_id], states=states), since, until)
     query = ("items", job_id, sorted(states), sort, since, until)
-    return await _page(ground, actor, wanted, query, sort=sort, after=after, limit=page_size, with_cells=cells)
+    ends = _ends(ground, actor, query, after, before)
+    if from_row is not None:
+        ends = await _at_row(ground, job_id, from_row), None
+    return await _page(ground, actor, wanted, query, ends, sort=sort, limit=page_size, with_cells=cells)
 
 
 @router.get("/pending", operation_id="listPending")
@@ -74,6 +86,7 @@ async def list_pending(
     pipeline: Annotated[Name | None, Query()] = None,
     page_size: PageSize = 50,
     after: After = None,
+    before: Before = None,
     since: Since = None,
     until: Until = None,
 ) -> ItemPageBody:
@@ -94,7 +107,46 @@ async def list_pending(
             jobs = await find(connection, owner=owner, kind=job_type, pipeline=pipeline, limit=_MOST_JOBS)
     wanted = engine_items.within(Wanted(jobs=jobs, states=states), since, until)
     query = ("pending", user_id, job_type, job_id, pipeline, sorted(states), since, until)
-    return await _page(ground, actor, wanted, query, sort="-updatedAt", after=after, limit=page_size, with_cells=False)
+    ends = _ends(ground, actor, query, after, before)
+    return await _page(ground, actor, wanted, query, ends, sort="-updatedAt", limit=page_size, with_cells=False)
+
+
+@router.get("/items", operation_id="itemsNow")
+async def items_now(
+    request: Request,
+    actor: Viewer,
+    ids: Annotated[
+        str, Query(min_length=1, max_length=4000, pattern=r"^\d{1,18}(,\d{1,18})*$", description="Commas between them.")
+    ],
+    cells: Cells = False,
+) -> ItemsNow:
+    """Items that one knows already, as they are now; at most 200. What is gone, or not one's own, is left out."""
+    ground = ground_of(request)
+    asked = list(dict.fromkeys(int(one) for one in ids.split(",")))
+    if len(asked) > _MOST_NOW:
+        raise Problem(400, f"At most {_MOST_NOW} items at one time; these are {len(asked)}.")
+    if actor.is_admin:
+        await ground.note_look(actor.entry("items.look_at_all", kind="item"))
+    async with ground.app.connection() as connection:
+        visible = await visible_tasks(connection, actor, asked)
+        found = await engine_items.now(connection, [one for one in asked if one in visible])
+    return ItemsNow(items=[body_of(item, with_cells=cells) for item in found])
+
+
+def _ends(
+    ground: Ground, actor: Actor, query: tuple[object, ...], after: str | None, before: str | None
+) -> tuple[Place | None, Place | None]:
+    """(behind which place, before which place) the page is."""
+    if after is not None and before is not None:
+        raise Problem(400, "A page is `after` one cursor or `before` one, not both.")
+    taken = [None if one is None else _place(ground.cursors.take(actor.name, query, one)) for one in (after, before)]
+    return taken[0], taken[1]
+
+
+async def _at_row(ground: Ground, job_id: int, row: int) -> Place:
+    async with ground.app.connection() as connection:
+        task_id = await engine_items.id_of_row(connection, job_id, row)
+    return Place(EARLIEST, task_id - 1)
 
 
 async def _page(
@@ -102,21 +154,27 @@ async def _page(
     actor: Actor,
     wanted: Wanted,
     query: tuple[object, ...],
+    ends: tuple[Place | None, Place | None],
     *,
     sort: Sort,
-    after: str | None,
     limit: int,
     with_cells: bool,
 ) -> ItemPageBody:
-    place = None if after is None else _place(ground.cursors.take(actor.name, query, after))
+    after, before = ends
     started = time.monotonic()
     async with ground.app.connection() as connection:
-        found = await engine_items.page(connection, wanted, sort=sort, after=place, limit=limit)
-    _tell(query, place, found.next, len(found.items), (time.monotonic() - started) * 1000)
-    more = None if found.next is None else ground.cursors.give(actor.name, query, [found.next.at, found.next.task_id])
+        found = await engine_items.page(connection, wanted, sort=sort, after=after, before=before, limit=limit)
+    _tell(query, after or before, found.next, len(found.items), (time.monotonic() - started) * 1000)
+
+    def cursor(place: Place | None) -> str | None:
+        return None if place is None else ground.cursors.give(actor.name, query, [place.at, place.task_id])
+
     return ItemPageBody(
         items=[body_of(item, with_cells=with_cells) for item in found.items],
-        next_cursor=more,
+        next_cursor=cursor(found.next),
+        previous_cursor=cursor(found.previous),
+        start_cursor=cursor(found.first),
+        end_cursor=cursor(found.last),
     )
 
 

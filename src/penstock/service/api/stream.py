@@ -22,7 +22,7 @@ router = APIRouter(prefix="/api/stream", tags=["stream"], responses=documented(4
 _bearer = HTTPBearer(auto_error=False)
 _EXAMPLE = 'id: 5f1c22aa-17\nevent: job\ndata: {"jobId":48,"owner":"ann"}\n\n'
 _EVENTS = {
-    "description": "Events `job`, `stage`, `live`, `stale` and `reset`; see docs/service.md.",
+    "description": "Events `job`, `stage`, `live`, `stale`, `reset` and `beat`; see docs/service.md.",
     "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _EXAMPLE}},
 }
 
@@ -92,12 +92,16 @@ async def stream(
     last_event_id: Annotated[
         str | None, Header(description="The `id` of the last event seen; what came after it is sent first.")
     ] = None,
+    from_event_id: Annotated[
+        str | None,
+        Query(alias="lastEventId", max_length=100, description="The same for browsers, which cannot set the header."),
+    ] = None,
 ) -> EventStream:
     """Tells which jobs and stages changed, as they do. Fetch what you show when it is named, and all on `reset`."""
     if user_id == "all":
         if not actor.is_admin:
             raise Problem(403, f"Only an admin may listen to everybody's objects; {actor.name} is {actor.role}.")
-        await ground_of(request).note(actor.entry("stream.all", kind="stream"))
+        await ground_of(request).note_look(actor.entry("stream.all", kind="stream"))
     hub = live_of(request).hub
     _require_room(hub, actor)
 
@@ -113,7 +117,8 @@ async def stream(
         return now.name == actor.name and (user_id == "me" or now.is_admin)
 
     connection = Connection(user=actor.name, sees_all=user_id == "all", still_allowed=still_allowed)
-    hub.join(connection, last_event_id)
+    # The header is newer: a browser that comes back by itself sends it, with the address it began with.
+    hub.join(connection, from_event_id if last_event_id is None else last_event_id)
     return EventStream(hub, connection)
 
 

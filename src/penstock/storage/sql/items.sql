@@ -69,6 +69,10 @@ order by at, task_id limit $5
 select id as task_id, created_at as at from penstock.tasks
 where job_id = $1 and id > $2 order by id limit $3
 
+-- name: by_row_backwards
+select id as task_id, created_at as at from penstock.tasks
+where job_id = $1 and id < $2 order by id desc limit $3
+
 -- name: bounds
 -- The first and the last task of a job.
 select min(id) as first, max(id) as last from penstock.tasks where job_id = $1

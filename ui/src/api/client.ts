@@ -1,0 +1,79 @@
+// The one way to the service. Types come from its OpenAPI description, so a field that is gone fails the build.
+import createClient from "openapi-fetch";
+import type { components, paths } from "./schema";
+
+export type Schemas = components["schemas"];
+
+export const api = createClient<paths>({ baseUrl: "", credentials: "same-origin" });
+
+type ProblemBody = {
+  title?: string;
+  status?: number;
+  detail?: string;
+  requestId?: string;
+  fields?: { field: string; problem: string }[];
+  [more: string]: unknown;
+};
+
+/** What the service answers instead of what was asked for. `message` is meant for people. */
+export class Problem extends Error {
+  readonly status: number;
+  readonly body: ProblemBody;
+
+  constructor(status: number, body: ProblemBody) {
+    const fields = body.fields?.map((one) => `${one.field}: ${one.problem}`).join("; ");
+    super([body.detail ?? body.title ?? `The service answered ${status}.`, fields].filter(Boolean).join(" "));
+    this.name = "Problem";
+    this.status = status;
+    this.body = body;
+  }
+
+  get requestId(): string | undefined {
+    return this.body.requestId;
+  }
+}
+
+/** Status 0: nobody answered. */
+export const AWAY = 0;
+
+type Answer<T> = { data?: T; error?: unknown; response: Response };
+
+/** The data of an answer, or a Problem. `const job = await ask(api.GET("/api/jobs/{jobId}", {…}))` */
+export async function ask<T>(asked: Promise<Answer<T>>): Promise<T> {
+  let answer: Answer<T>;
+  try {
+    answer = await asked;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new Problem(AWAY, { detail: "Penstock does not answer. It may be restarting; this page tries again." });
+  }
+  if (answer.response.ok) return answer.data as T;
+  throw await refused(answer.response, answer.error);
+}
+
+/** For what is no JSON: uploads with progress and downloads. */
+export async function refused(response: Response, told?: unknown): Promise<Problem> {
+  if (response.status === 401) signIn();
+  const body = told ?? (await response.json().catch(() => ({})));
+  return new Problem(response.status, typeof body === "object" && body !== null ? (body as ProblemBody) : {});
+}
+
+/** Leaves for the sign-in page, and comes back to where one was. */
+export function signIn(): void {
+  const here = location.pathname + location.search;
+  location.assign(here === "/" ? "/login" : `/login?next=${encodeURIComponent(here)}`);
+}
+
+/** Ends the promise of an answer in a file that the browser keeps, under the name that the service gives it. */
+export async function download(url: string, options: RequestInit = {}): Promise<void> {
+  const response = await fetch(url, { credentials: "same-origin", ...options }).catch(() => null);
+  if (response === null) throw new Problem(AWAY, { detail: "Penstock does not answer. Try again in a moment." });
+  if (!response.ok) throw await refused(response);
+  const named = /filename\*?=(?:UTF-8''|")?([^";]+)/i.exec(response.headers.get("content-disposition") ?? "");
+  const address = URL.createObjectURL(await response.blob());
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = named?.[1] ? decodeURIComponent(named[1]) : "penstock-export";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

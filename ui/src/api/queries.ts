@@ -1,0 +1,56 @@
+import { MutationCache, QueryClient, type QueryKey } from "@tanstack/react-query";
+import { notifications } from "@mantine/notifications";
+import { AWAY, Problem } from "./client";
+
+declare module "@tanstack/react-query" {
+  interface Register {
+    mutationMeta: {
+      /** True: whoever asked shows the problem itself, e.g. beside the field. */
+      ownProblem?: boolean;
+      /** What to fetch again afterwards; everything that is shown if left out. */
+      touches?: QueryKey[];
+    };
+  }
+}
+
+const LASTING = new Set([400, 401, 403, 404, 409, 413, 415, 422]);
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // What changes is told by the live stream, which makes it stale.
+      staleTime: 30_000,
+      gcTime: 120_000,
+      refetchOnWindowFocus: true,
+      retry: (count, error) => !(error instanceof Problem && LASTING.has(error.status)) && count < 8,
+      retryDelay: (count) => Math.min(300 * 1.6 ** count, 3000),
+    },
+    mutations: { retry: false },
+  },
+  mutationCache: new MutationCache({
+    onError: (error, _variables, _result, mutation) => {
+      if (!mutation.meta?.ownProblem) tellProblem(error);
+    },
+    onSettled: (_data, _error, _variables, _result, mutation) => {
+      const touches = mutation.meta?.touches;
+      if (touches === undefined) void queries.invalidateQueries();
+      else for (const queryKey of touches) void queries.invalidateQueries({ queryKey });
+    },
+  }),
+});
+
+/** A sentence in the corner, which stays: people read it after the fact. */
+export function tellProblem(error: unknown): void {
+  const problem = error instanceof Problem ? error : null;
+  notifications.show({
+    id: problem?.status === AWAY ? "away" : undefined,
+    color: "red",
+    title: problem?.body.title ?? "That did not work",
+    message: error instanceof Error ? error.message : String(error),
+    autoClose: 12_000,
+  });
+}
+
+export function tellDone(message: string): void {
+  notifications.show({ color: "green", message, autoClose: 5000 });
+}

@@ -1,0 +1,147 @@
+import { Group, Table, Text, UnstyledButton, useComputedColorScheme } from "@mantine/core";
+import { useElementSize } from "@mantine/hooks";
+import { Table2 } from "lucide-react";
+import { useEffect, useMemo, useRef, useState } from "react";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import classes from "./chart.module.css";
+import { moment } from "./wording";
+
+export type Line = {
+  name: string;
+  values: (number | null)[];
+  /** One of Mantine's colours; the shade follows the theme. */
+  color: "blue" | "green" | "red" | "orange" | "grape" | "gray";
+  fill?: boolean;
+};
+
+type Props = {
+  title: string;
+  /** Seconds since 1970, rising. */
+  times: number[];
+  lines: Line[];
+  /** How a value reads: "12/s". */
+  unit: (value: number) => string;
+  height?: number;
+};
+
+const HEX: Record<Line["color"], [string, string]> = {
+  blue: ["#1769c2", "#6ea7e8"],
+  green: ["#2b8a3e", "#69db7c"],
+  red: ["#c92a2a", "#ff8787"],
+  orange: ["#d9480f", "#ffa94d"],
+  grape: ["#862e9c", "#da77f2"],
+  gray: ["#5c636a", "#a6adb4"],
+};
+
+/** Lines over time, with the value under the pointer in the legend, and the same as a table for who cannot see it. */
+export function Chart({ title, times, lines, unit, height = 180 }: Props) {
+  const dark = useComputedColorScheme("light") === "dark";
+  const { ref: box, width } = useElementSize<HTMLDivElement>();
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const [asTable, setAsTable] = useState(false);
+  const [at, setAt] = useState<number | null>(null);
+  const data = useMemo((): uPlot.AlignedData => [times, ...lines.map((line) => line.values)], [times, lines]);
+  const shape = lines.map((line) => `${line.name}:${line.color}:${line.fill}`).join();
+  const latest = useRef({ lines, unit, data });
+  useEffect(() => {
+    latest.current = { lines, unit, data };
+  });
+
+  useEffect(() => {
+    if (place.current === null || width === 0) return;
+    const { lines, unit, data } = latest.current;
+    const grid = { stroke: dark ? "#3b4148" : "#e3e7eb", width: 1 };
+    const axis = { stroke: dark ? "#a6adb4" : "#5c636a", grid, ticks: grid, font: "11px system-ui" };
+    const made = new uPlot(
+      {
+        width,
+        height,
+        legend: { show: false },
+        cursor: { y: false, sync: { key: "penstock" } },
+        scales: { y: { range: (_plot, _min, max) => [0, Math.max(max, 1) * 1.1] } },
+        axes: [
+          { ...axis, values: "{HH}:{mm}" },
+          { ...axis, size: 56, values: (_plot, ticks) => ticks.map((tick) => unit(tick)) },
+        ],
+        series: [
+          {},
+          ...lines.map((line) => {
+            const stroke = HEX[line.color][dark ? 1 : 0];
+            return { label: line.name, stroke, width: 1.75, fill: line.fill ? `${stroke}22` : undefined, points: { show: false } };
+          }),
+        ],
+        hooks: { setCursor: [(shown) => setAt(shown.cursor.idx ?? null)] },
+      },
+      data,
+      place.current,
+    );
+    plot.current = made;
+    return () => {
+      plot.current = null;
+      made.destroy();
+    };
+  }, [width, height, dark, shape]);
+
+  useEffect(() => plot.current?.setData(data), [data]);
+
+  const index = at ?? times.length - 1;
+  return (
+    <figure className={classes.figure} aria-label={title}>
+      <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
+        <figcaption>
+          <Text fw={600} size="sm">
+            {title}
+          </Text>
+          <Group gap="sm">
+            {lines.map((line) => (
+              <Text key={line.name} size="xs" className="numbers">
+                <span className={classes.swatch} style={{ background: HEX[line.color][dark ? 1 : 0] }} /> {line.name}{" "}
+                {line.values[index] === null || line.values[index] === undefined ? "–" : unit(line.values[index])}
+              </Text>
+            ))}
+            {at !== null && times[at] !== undefined && (
+              <Text size="xs" c="dimmed">
+                {moment(new Date(times[at] * 1000))}
+              </Text>
+            )}
+          </Group>
+        </figcaption>
+        <UnstyledButton className={classes.toggle} aria-pressed={asTable} aria-label={`${title} as a table`} onClick={() => setAsTable(!asTable)}>
+          <Table2 size={14} aria-hidden />
+        </UnstyledButton>
+      </Group>
+      {asTable ? (
+        <Table.ScrollContainer minWidth={240} maxHeight={height}>
+          <Table fz="xs" aria-label={title}>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Time</Table.Th>
+                {lines.map((line) => (
+                  <Table.Th key={line.name}>{line.name}</Table.Th>
+                ))}
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {times.map((time, row) => (
+                <Table.Tr key={time}>
+                  <Table.Td>{moment(new Date(time * 1000))}</Table.Td>
+                  {lines.map((line) => (
+                    <Table.Td key={line.name} className="numbers">
+                      {line.values[row] === null || line.values[row] === undefined ? "–" : unit(line.values[row])}
+                    </Table.Td>
+                  ))}
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      ) : (
+        <div ref={box} className={classes.box} style={{ height }} aria-hidden>
+          <div ref={place} />
+        </div>
+      )}
+    </figure>
+  );
+}

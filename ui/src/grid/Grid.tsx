@@ -1,0 +1,212 @@
+import { Checkbox } from "@mantine/core";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { memo, useEffect, useEffectEvent, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
+import classes from "./grid.module.css";
+import type { IdOf } from "./window";
+
+export type Column<R> = {
+  id: string;
+  header: ReactNode;
+  /** Pixels. */
+  width: number;
+  cell: (row: R) => ReactNode;
+  align?: "right";
+};
+
+export type Picking = {
+  has: (id: number | string) => boolean;
+  toggle: (id: number | string, upTo?: number | string) => void;
+  all: boolean;
+  some: boolean;
+  toggleAll: () => void;
+};
+
+type Props<R> = {
+  label: string;
+  rows: R[];
+  columns: Column<R>[];
+  idOf: IdOf<R>;
+  /** Of the whole list, if it is known. */
+  total?: number | null;
+  picking?: Picking;
+  /** The row whose drawer is open. */
+  open?: number | string | null;
+  onOpen?: (row: R) => void;
+  first: boolean;
+  last: boolean;
+  onMore: (side: "after" | "before") => void;
+  /** The ids on screen now, for patching. */
+  onVisible?: (ids: (number | string)[]) => void;
+  height?: string;
+};
+
+const ROW = 36;
+const NEAR = 30;
+const PICK = 40;
+
+/**
+ * Rows of a keyset window. What is fetched before the first row does not move what is on screen; what is let go neither.
+ * One stop in the tab order; arrows, Home, End, Page keys move, Enter opens, Space picks.
+ */
+export function Grid<R>(props: Props<R>) {
+  const { label, rows, columns, idOf, total, picking, open, onOpen, first, last, onMore, onVisible, height } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const active = useRef<number | string | null>(null);
+  const anchor = useRef<{ id: number | string; index: number } | null>(null);
+
+  // eslint-disable-next-line react-hooks/incompatible-library
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW,
+    overscan: 12,
+    getItemKey: (index) => (rows[index] === undefined ? index : idOf(rows[index])),
+  });
+  const items = virtual.getVirtualItems();
+  const from = items[0]?.index ?? 0;
+  const to = items.at(-1)?.index ?? 0;
+
+  // Rows that came or went above: the scroll position follows the row it belongs to.
+  useLayoutEffect(() => {
+    const was = anchor.current;
+    if (was !== null && rows[was.index] !== undefined && idOf(rows[was.index] as R) !== was.id) {
+      const now = rows.findIndex((row) => idOf(row) === was.id);
+      if (now >= 0) virtual.scrollToOffset((virtual.scrollOffset ?? 0) + (now - was.index) * ROW);
+    }
+    const at = Math.min(Math.max(0, Math.floor((virtual.scrollOffset ?? 0) / ROW)), rows.length - 1);
+    anchor.current = rows[at] === undefined ? null : { id: idOf(rows[at]), index: at };
+  });
+
+  const near = useEffectEvent(() => {
+    if (!last && to >= rows.length - NEAR) onMore("after");
+    if (!first && from <= NEAR) onMore("before");
+    onVisible?.(rows.slice(from, to + 1).map(idOf));
+  });
+  useEffect(() => near(), [from, to, rows, first, last]);
+
+  function focus(index: number): void {
+    const row = rows[Math.min(Math.max(0, index), rows.length - 1)];
+    if (row === undefined) return;
+    active.current = idOf(row);
+    virtual.scrollToIndex(rows.indexOf(row), { align: "auto" });
+    requestAnimationFrame(() => {
+      scroller.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(String(active.current))}"]`)?.focus({ preventScroll: true });
+    });
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const id = (event.target as HTMLElement).closest<HTMLElement>("[data-row]")?.dataset.row;
+    const at = rows.findIndex((row) => String(idOf(row)) === id);
+    const row = rows[at];
+    if (row === undefined || (event.target as HTMLElement).matches("a, button, input, textarea")) return;
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? ROW * 10) / ROW) - 2);
+    const moves: Record<string, number> = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      j: at + 1,
+      k: at - 1,
+      PageDown: at + page,
+      PageUp: at - page,
+      Home: 0,
+      End: rows.length - 1,
+    };
+    const next = moves[event.key];
+    if (event.metaKey || event.ctrlKey || event.altKey) return;
+    if (next !== undefined) focus(next);
+    else if (event.key === "Enter" && onOpen) onOpen(row);
+    else if ((event.key === " " || event.key === "x") && picking) picking.toggle(idOf(row));
+    else return;
+    event.preventDefault();
+  }
+
+  const width = columns.reduce((sum, column) => sum + column.width, picking ? PICK : 0);
+  const tabStop = rows.some((row) => idOf(row) === active.current) ? active.current : rows[from] === undefined ? null : idOf(rows[from]);
+
+  return (
+    <div
+      ref={scroller}
+      className={classes.scroller}
+      style={{ height: height ?? "min(70vh, 720px)" }}
+      role="grid"
+      aria-label={label}
+      aria-rowcount={total ?? -1}
+      aria-colcount={columns.length + (picking ? 1 : 0)}
+      onKeyDown={onKeyDown}
+      tabIndex={rows.length === 0 ? 0 : -1}
+    >
+      <div className={classes.head} role="row" style={{ width }}>
+        {picking && (
+          <div role="columnheader" className={classes.pick}>
+            <Checkbox size="xs" checked={picking.all} indeterminate={picking.some && !picking.all} onChange={picking.toggleAll} aria-label="Select all that match" />
+          </div>
+        )}
+        {columns.map((column) => (
+          <div key={column.id} role="columnheader" className={classes.cell} data-align={column.align} style={{ width: column.width }}>
+            {column.header}
+          </div>
+        ))}
+      </div>
+      <div role="rowgroup" className={classes.body} style={{ height: virtual.getTotalSize(), width }}>
+        {items.map((item) => {
+          const row = rows[item.index];
+          if (row === undefined) return null;
+          const id = idOf(row);
+          return (
+            <GridRow
+              key={id}
+              row={row}
+              id={id}
+              top={item.start}
+              columns={columns}
+              picked={picking ? picking.has(id) : undefined}
+              onPick={picking?.toggle}
+              opened={open === id}
+              onOpen={onOpen}
+              stop={tabStop === id}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+type RowProps<R> = {
+  row: R;
+  id: number | string;
+  top: number;
+  columns: Column<R>[];
+  picked?: boolean;
+  onPick?: Picking["toggle"];
+  opened: boolean;
+  onOpen?: (row: R) => void;
+  stop: boolean;
+};
+
+const GridRow = memo(function GridRow<R>({ row, id, top, columns, picked, onPick, opened, onOpen, stop }: RowProps<R>) {
+  return (
+    <div
+      role="row"
+      className={classes.row}
+      data-row={id}
+      data-opened={opened || undefined}
+      aria-selected={picked}
+      tabIndex={stop ? 0 : -1}
+      style={{ transform: `translateY(${top}px)`, height: ROW }}
+      onClick={(event) => {
+        if (!(event.target as HTMLElement).closest("a, button, input, label")) onOpen?.(row);
+      }}
+    >
+      {picked !== undefined && (
+        <div role="gridcell" className={classes.pick}>
+          <Checkbox size="xs" checked={picked} onChange={() => onPick?.(id)} aria-label={`Select ${id}`} tabIndex={-1} />
+        </div>
+      )}
+      {columns.map((column) => (
+        <div key={column.id} role="gridcell" className={classes.cell} data-column={column.id} data-align={column.align} style={{ width: column.width }}>
+          {column.cell(row)}
+        </div>
+      ))}
+    </div>
+  );
+}) as <R>(props: RowProps<R> & { key?: number | string }) => ReactNode;

@@ -1,0 +1,24 @@
+import { useSuspenseQuery } from "@tanstack/react-query";
+import { api, ask, type Schemas } from "~/api/client";
+
+export type Me = Schemas["Me"];
+export type Role = Me["role"];
+
+const RANKS: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 };
+
+/** Who is signed in. Fetched before anything else is shown. */
+export function useMe(): Me {
+  return useSuspenseQuery({
+    queryKey: ["me"],
+    queryFn: ({ signal }) => ask(api.GET("/api/me", { signal })),
+    staleTime: 60_000,
+  }).data;
+}
+
+/** null: allowed. Else the sentence that a disabled button shows. */
+export function useRefusal(needed: Role, owner?: string | null): string | null {
+  const me = useMe();
+  if (RANKS[me.role] < RANKS[needed]) return `This needs the role ${needed}; yours is ${me.role}.`;
+  if (owner && owner !== me.name && me.role !== "admin") return `This belongs to ${owner}.`;
+  return null;
+}

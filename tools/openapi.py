@@ -50,6 +50,9 @@ def _bare(value: Any, *, names: bool = False) -> Any:
 
 
 def main() -> None:
+    if "--print" in sys.argv[1:]:
+        sys.stdout.write(text())
+        return
     TARGET.write_text(text(), "utf-8")
     print(f"{TARGET.name}: {TARGET.stat().st_size:,} bytes", file=sys.stderr)
 

@@ -154,19 +154,20 @@ async def test_a_paused_stage_whose_messages_are_out_runs_nothing_until_it_is_re
     @world.app.task(pool=1)
     async def staged(n: int) -> None:
         ran.append(n)
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.002)
 
     async with world.working():
-        job = await staged.enqueue_many([{"n": n} for n in range(200)])
+        # More than the inbox holds: what was claimed before the pause may still run.
+        job = await staged.enqueue_many([{"n": n} for n in range(1500)])
         await eventually(lambda: _is(ran), what="the first run")
         await stages.pause(world.app, "staged", by="ann")
         await eventually(lambda: _nothing_runs(world), what="the rest of the stage")
         done = len(ran)
         await asyncio.sleep(0.5)
-        assert len(ran) == done < 200
+        assert len(ran) == done < 1500
         await stages.resume(world.app, "staged", by="ann")
         await job.wait(timeout=60)
-    assert sorted(ran) == list(range(200))
+    assert sorted(ran) == list(range(1500))
 
 
 async def test_a_cancelled_job_ends_though_its_messages_are_out(world: World) -> None:
@@ -177,13 +178,15 @@ async def test_a_cancelled_job_ends_though_its_messages_are_out(world: World) ->
         await go.wait()
 
     async with world.working():
-        job = await doomed.enqueue_many([{"n": n} for n in range(300)])
+        # More than the inbox holds, so that some are left however long the decision takes on a busy machine.
+        job = await doomed.enqueue_many([{"n": n} for n in range(2000)])
         await eventually(lambda: _is(world.named("tasks.claimed")), what="the first claim")
         await jobs.cancel(world.app, job.id, by="ann")
         go.set()
-        await eventually(lambda: _ended(world, 300), what="the end of all of them")
+        await eventually(lambda: _ended(world, 2000), what="the end of all of them")
     counts = await job.counts()
-    assert counts.cancelled > 200 and counts.pending == counts.processing == 0
+    claimed = sum(event["count"] for event in world.named("tasks.claimed"))
+    assert counts.cancelled >= 2000 - claimed > 0 and counts.pending == counts.processing == 0
 
 
 async def test_a_limit_of_the_fleet_is_exact_whatever_the_transport(world: World) -> None:

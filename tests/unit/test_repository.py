@@ -1,8 +1,10 @@
 """Checks of the repository itself: what a newcomer and CI rely on before any code runs."""
 
+import json
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -48,6 +50,19 @@ def test_the_lock_names_no_registry_and_no_path():
     assert "://" not in lock
     assert not re.search(r"^\s*(--(extra-)?index-url|--find-links|-i|-f)\b", lock, re.MULTILINE)
     assert not re.search(r"(^|\s)/\w+/", lock), "an absolute path"
+
+
+def test_the_lock_of_the_pages_has_hashes_and_no_address():
+    text = read("ui/package-lock.json")
+    assert "://" not in text
+    packages = {name: one for name, one in json.loads(text)["packages"].items() if name}
+    assert len(packages) > 100
+    assert [name for name, one in packages.items() if not one.get("integrity", "").startswith("sha512-")] == []
+
+
+def test_the_types_of_the_pages_come_from_the_api_as_it_is():
+    written = subprocess.run([sys.executable, "tools/openapi.py", "--print"], cwd=ROOT, capture_output=True, check=True)
+    assert written.stdout.decode() == read("ui/openapi.json"), "run `make openapi`"
 
 
 def test_the_lock_covers_every_dependency_of_the_project():

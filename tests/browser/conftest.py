@@ -1,0 +1,65 @@
+"""Penstock as people meet it: `penstock up` as a process, and Debian's chromium in front of it.
+
+A file of tests shares one database, one `penstock up` and one browser. Every page that a test opens is held to the same
+rules when it closes: no error on the console, which is also where a breach of the page's policy is told.
+"""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser.looking import Looker
+from tests.browser.world import World, apart
+from tests.conftest import copy_database, drop_database, with_database
+
+CHROMIUM = "PENSTOCK_TEST_CHROMIUM"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """For one file only: while it lives, its thread has a running event loop, which other tests do not expect."""
+    program = os.environ.get(CHROMIUM) or shutil.which("chromium")
+    if program is None:
+        pytest.fail(f"chromium is not installed, and {CHROMIUM} names none. Run `make programs`.")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=program,
+            # As root there is no sandbox to be had; only pages of our own are opened.
+            args=["--no-sandbox", "--disable-dev-shm-usage", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
+        )
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def world(server_url: str, template_name: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A fresh instance with users of every role: ann and bob are operators, eve is a viewer, root is an admin."""
+    name = f"penstock_test_{uuid4().hex[:12]}"
+    apart(lambda: asyncio.run(copy_database(server_url, template_name, name)))
+    made = World(with_database(server_url, name), tmp_path_factory.mktemp("up"))
+    try:
+        made.start()
+        yield made
+    finally:
+        made.close()
+        apart(lambda: asyncio.run(drop_database(server_url, name)))
+
+
+@pytest.fixture
+def looker(browser: Browser, world: World, request: pytest.FixtureRequest) -> Iterator[Looker]:
+    """``looker.page("ann")`` is a tab that ann is signed in to; afterwards nothing may stand on its console."""
+    made = Looker(browser, world, shots=_shots(request))
+    yield made
+    made.close()
+
+
+def _shots(request: pytest.FixtureRequest) -> Path | None:
+    """With PENSTOCK_TEST_SHOTS a picture of every page is kept when its test ends, also of a failed one."""
+    folder = os.environ.get("PENSTOCK_TEST_SHOTS")
+    return Path(folder) / request.node.name if folder else None

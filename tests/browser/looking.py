@@ -1,0 +1,89 @@
+"""Tabs of signed-in users, and what every one of them is held to."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, ViewportSize, expect
+
+from tests.browser.world import World
+from tests.cli.conftest import ROOT
+
+AXE = ROOT / "ui" / "node_modules" / "axe-core" / "axe.min.js"
+WIDE = ViewportSize(width=1280, height=800)
+NARROW = ViewportSize(width=360, height=740)
+SECONDS = 20_000
+
+
+class Looker:
+    """``page("ann")`` opens a tab of a browser that ann is signed in to; her tabs share it, as at her desk."""
+
+    def __init__(self, browser: Browser, world: World, shots: Path | None = None) -> None:
+        self._browser = browser
+        self._world = world
+        self._shots = shots
+        self._contexts: dict[str, BrowserContext] = {}
+        self.faults: list[str] = []
+        # Patterns of console errors that a test provokes, e.g. the 422 of a refused form.
+        self.expected: list[str] = []
+
+    def page(self, name: str = "ann", path: str = "/", *, dark: bool = False, narrow: bool = False) -> Page:
+        key = f"{name}{dark}{narrow}"
+        signed_in = key in self._contexts
+        if not signed_in:
+            self._contexts[key] = self._browser.new_context(
+                viewport=NARROW if narrow else WIDE,
+                color_scheme="dark" if dark else "light",
+                reduced_motion="reduce",
+                base_url=self._world.address,
+            )
+            self._contexts[key].set_default_timeout(SECONDS)
+        page = self._contexts[key].new_page()
+        self._watch(page)
+        if not signed_in:
+            page.goto(self._world.login_link(name))
+            page.get_by_role("button").first.click()
+            page.wait_for_url(re.compile("^(?!.*/login)"))
+        page.goto(path)
+        expect(page.locator("h1")).to_be_visible(timeout=SECONDS)
+        return page
+
+    def axe(self, page: Page) -> list[str]:
+        """Serious and critical findings, one line each."""
+        # Evaluated by the debugger, as the policy of the page lets no foreign script in.
+        if not page.evaluate("typeof window.axe === 'object'"):
+            page.evaluate(AXE.read_text() + "; undefined")
+        found: list[dict[str, Any]] = page.evaluate(
+            """async () => (await axe.run(document, {
+                 runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+               })).violations"""
+        )
+        return [
+            f"{one['id']}: {one['help']}: {node['html'][:200]} {node.get('failureSummary', '')[:200]}"
+            for one in found
+            if one["impact"] in ("serious", "critical")
+            for node in one["nodes"]
+        ]
+
+    def close(self) -> None:
+        for context in self._contexts.values():
+            for number, page in enumerate(context.pages):
+                if self._shots is not None:
+                    self._shots.mkdir(parents=True, exist_ok=True)
+                    page.screenshot(path=self._shots / f"{number}.png", full_page=True)
+            context.close()
+        unexpected = [one for one in self.faults if not any(re.search(pattern, one) for pattern in self.expected)]
+        assert not unexpected, unexpected
+
+    def _watch(self, page: Page) -> None:
+        def said(message: ConsoleMessage) -> None:
+            if message.type in ("error", "warning"):
+                self.faults.append(f"{message.type}: {message.text} ({page.url})")
+
+        def answered(response: Response) -> None:
+            if response.status >= 500:
+                self.faults.append(f"{response.status} {response.url}")
+
+        page.on("console", said)
+        page.on("pageerror", lambda error: self.faults.append(f"uncaught: {error} ({page.url})"))
+        page.on("response", answered)

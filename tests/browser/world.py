@@ -1,0 +1,146 @@
+"""A running instance, its users, and the ways of a test to it besides the browser."""
+
+import asyncio
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx2
+import orjson
+
+from penstock.service.actor import hashed
+from penstock.service.listening import bind
+from penstock.storage import tokens, users
+from tests.cli.conftest import ROOT, Background, environment, interruptible
+
+USERS = {"root": "admin", "ann": "operator", "bob": "operator", "eve": "viewer"}
+
+
+class World:
+    """``start`` and ``stop`` as often as one likes: the address stays."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.url = url
+        self._folder = folder
+        self._up: Background | None = None
+        self._starts = 0
+        self._tokens: dict[str, str] = {}
+        self._clients: dict[str, httpx2.Client] = {}
+        with bind("127.0.0.1", 0) as free:
+            self.port = free.getsockname()[1]
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> str:
+        return self._up.stderr if self._up else ""
+
+    def start(self, **settings: str) -> None:
+        """Further names are settings: ``runners="2"``."""
+        self._starts += 1
+        folder = self._folder / str(self._starts)
+        folder.mkdir()
+        given = {"database_url": self.url, "runners": "1", "home": str(folder / "home"), **settings}
+        variables = {f"PENSTOCK_{name.upper()}": value for name, value in given.items()}
+        command = [sys.executable, "-m", "penstock.cli", "up", "-o", "json", "--port", str(self.port)]
+        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err, interruptible():
+            process = subprocess.Popen(
+                command, env=environment(**variables), cwd=ROOT, stdout=out, stderr=err, process_group=0
+            )
+        self._up = Background(process, folder)
+        self._up.announced()
+        if not self._tokens:
+            self._add_users()
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """SIGKILL takes the whole group, as a machine that loses its power does."""
+        if self._up is None:
+            return
+        if number == signal.SIGKILL:
+            os.killpg(self._up.process.pid, number)
+        else:
+            self._up.process.send_signal(number)
+        self._up.ended(40)
+        self._up = None
+
+    def close(self) -> None:
+        for client in self._clients.values():
+            client.close()
+        self.stop()
+
+    def command(self, *arguments: str, seconds: float = 120) -> Any:
+        """`penstock …` against this database; what it prints as JSON."""
+        run = subprocess.run(
+            [sys.executable, "-m", "penstock.cli", *arguments, "-o", "json"],
+            env=environment(PENSTOCK_DATABASE_URL=self.url),
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+        assert run.returncode == 0, run.stderr
+        return orjson.loads(run.stdout) if run.stdout.strip() else None
+
+    def api(self, name: str = "ann") -> httpx2.Client:
+        """Speaks HTTP as that user."""
+        if name not in self._clients:
+            self._clients[name] = httpx2.Client(
+                base_url=self.address,
+                headers={"Authorization": f"Bearer {self._tokens[name]}"},
+                timeout=60,
+                verify=False,
+            )
+        return self._clients[name]
+
+    def login_link(self, name: str) -> str:
+        answer = self.api("root").post(f"/api/users/{name}/login-link")
+        assert answer.status_code < 300, answer.text
+        link: str = answer.json()["path"]
+        return link
+
+    def sql(self, statement: str, *values: Any) -> list[Any]:
+        """Rows of a statement, over a connection of its own."""
+
+        async def ask(connection: asyncpg.Connection) -> list[Any]:
+            return list(await connection.fetch(statement, *values))
+
+        found: list[Any] = self._connected(ask)
+        return found
+
+    def _add_users(self) -> None:
+        async def add(connection: asyncpg.Connection) -> None:
+            for name, role in USERS.items():
+                user = await users.create(connection, name=name, role=role)
+                assert user is not None
+                token = self._tokens[name] = secrets.token_urlsafe(32)
+                await tokens.create(
+                    connection, user_id=user.id, name="test", hash=hashed(token), hint=token[:6], expires_at=None
+                )
+
+        self._connected(add)
+
+    def _connected(self, work: Callable[[asyncpg.Connection], Awaitable[Any]]) -> Any:
+        async def connect() -> Any:
+            connection = await asyncpg.connect(self.url)
+            try:
+                return await work(connection)
+            finally:
+                await connection.close()
+
+        return apart(lambda: asyncio.run(connect()))
+
+
+def apart(work: Callable[[], Any]) -> Any:
+    """In a thread of its own, since the browser's driver occupies the event loop of this one."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(work).result()

@@ -1,0 +1,5 @@
+import { Page } from "~/blocks/Page";
+
+export function Catalogue() {
+  return <Page title="Catalogue">Not built yet.</Page>;
+}

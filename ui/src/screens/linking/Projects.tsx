@@ -1,0 +1,5 @@
+import { Page } from "~/blocks/Page";
+
+export function Projects() {
+  return <Page title="Projects">Not built yet.</Page>;
+}

@@ -1,0 +1,30 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { known, oneOf, text, time, type Search } from "~/address";
+import { root } from "~/root";
+
+export const SETTINGS_TABS = ["users", "tokens", "retention", "features"] as const;
+
+export const peopleRoutes = [
+  createRoute({
+    getParentRoute: () => root,
+    path: "/audit",
+    validateSearch: (search: Search) =>
+      known({
+        actor: text(search.actor),
+        action: text(search.action),
+        object: text(search.object),
+        since: time(search.since),
+        until: time(search.until),
+      }),
+    component: lazyRouteComponent(() => import("./Audit"), "Audit"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/settings",
+    validateSearch: (search: Search) =>
+      known({
+        tab: oneOf(search.tab, SETTINGS_TABS),
+      }),
+    component: lazyRouteComponent(() => import("./Settings"), "Settings"),
+  }),
+] as const;

@@ -1,0 +1,137 @@
+import { Button, Group, Table, Text } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Pause, Play, Zap } from "lucide-react";
+import { useState } from "react";
+import { api, ask, type Schemas } from "~/api/client";
+import { tellDone } from "~/api/queries";
+import { Confirm } from "~/blocks/Confirm";
+import { Empty } from "~/blocks/Empty";
+import { GoTo } from "~/blocks/links";
+import { Page } from "~/blocks/Page";
+import { StateBadge } from "~/blocks/StateBadge";
+import { Loading, Trouble } from "~/blocks/Trouble";
+import { When } from "~/blocks/When";
+import { Allowed } from "~/shell/Allowed";
+
+type Schedule = Schemas["ScheduleItem"];
+
+export function Schedules() {
+  const found = useQuery({ queryKey: ["object", "schedule"], queryFn: ({ signal }) => ask(api.GET("/api/schedules", { signal })) });
+  return (
+    <Page title="Schedules" about="Tasks that start by the clock.">
+      {found.isPending ? (
+        <Loading />
+      ) : found.isError ? (
+        <Trouble error={found.error} again={() => void found.refetch()} />
+      ) : found.data.items.length === 0 ? (
+        <Empty kind="nothing" title="No schedules yet">
+          A task with <code>schedule="0 6 * * *"</code> in its declaration appears here when a worker starts.
+        </Empty>
+      ) : (
+        <Table.ScrollContainer minWidth={760}>
+          <Table verticalSpacing="xs" highlightOnHover>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Schedule</Table.Th>
+                <Table.Th>When</Table.Th>
+                <Table.Th>Next</Table.Th>
+                <Table.Th>Last</Table.Th>
+                <Table.Th aria-label="What can be done" />
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {found.data.items.map((schedule) => (
+                <Row key={schedule.name} schedule={schedule} />
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+    </Page>
+  );
+}
+
+function Row({ schedule }: { schedule: Schedule }) {
+  const { name, pausedAt, pausedBy, lastError } = schedule;
+  const [asking, setAsking] = useState(false);
+  const params = { path: { name } };
+  const toggle = useMutation({
+    mutationFn: () => ask(pausedAt ? api.POST("/api/schedules/{name}/resume", { params }) : api.POST("/api/schedules/{name}/pause", { params })),
+    meta: { touches: [["object", "schedule"]] },
+  });
+  const fire = useMutation({
+    mutationFn: () => ask(api.POST("/api/schedules/{name}/fire", { params })),
+    meta: { touches: [["object", "schedule"], ["jobs"]] },
+    onSuccess: (fired) => tellDone(`${name} started as item ${fired.itemId}.`),
+  });
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Text fw={500} className="stored">
+          {name}
+        </Text>
+        <Text size="xs" c="dimmed">
+          {schedule.pipeline}
+          {!schedule.declared && " · no longer declared by any worker"}
+        </Text>
+        {lastError && (
+          <Text size="xs" c="red" className="stored">
+            {lastError}
+          </Text>
+        )}
+      </Table.Td>
+      <Table.Td className="numbers">
+        {schedule.cron}
+        <Text size="xs" c="dimmed">
+          {schedule.timezone} · missed times: {schedule.missed}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        {pausedAt ? (
+          <>
+            <StateBadge state="PAUSED" />
+            <Text size="xs" c="dimmed">
+              by {pausedBy ?? "somebody"}, <When at={pausedAt} />
+            </Text>
+          </>
+        ) : (
+          <When at={schedule.nextFireAt} />
+        )}
+      </Table.Td>
+      <Table.Td>
+        {schedule.lastItemId === null ? (
+          "–"
+        ) : (
+          <GoTo to="/items/$itemId" params={{ itemId: String(schedule.lastItemId) }}>
+            <When at={schedule.lastFireAt} />
+          </GoTo>
+        )}
+      </Table.Td>
+      <Table.Td>
+        <Group gap="xs" justify="flex-end" wrap="nowrap">
+          <Allowed role="operator">
+            <Button
+              size="xs"
+              variant="default"
+              loading={toggle.isPending}
+              leftSection={pausedAt ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
+              onClick={() => toggle.mutate()}
+            >
+              {pausedAt ? "Resume" : "Pause"}
+            </Button>
+          </Allowed>
+          <Allowed role="operator">
+            <Button size="xs" variant="default" leftSection={<Zap size={14} aria-hidden />} onClick={() => setAsking(true)}>
+              Run now
+            </Button>
+          </Allowed>
+        </Group>
+        {asking && (
+          <Confirm title={`Run ${name} now?`} verb="Run now" onConfirm={() => fire.mutateAsync()} onClose={() => setAsking(false)}>
+            Its task starts once, now. The times of the schedule stay as they are.
+          </Confirm>
+        )}
+      </Table.Td>
+    </Table.Tr>
+  );
+}

@@ -30,7 +30,7 @@ brokers: ## install Redis and RabbitMQ for the tests, where they are missing and
 	@tools/install-brokers.sh
 
 test: check brokers ## run the checks, then every test
-	$(BIN)/pytest $(ARGS)
+	@tools/run-tests.sh $(ARGS)
 
 # The tests behind a pooler are skipped where there is none; here they are not.
 test-pooler: install ## run the tests that need PgBouncer (Debian: apt-get install pgbouncer)

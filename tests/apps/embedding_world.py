@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.closing import stop_listening
 from penstock.language.embedding import DIMENSIONS, Embedder, Vectors
 
 KEY = "sk-test-0f1e2d3c4b5a69788796"
@@ -95,7 +96,7 @@ class EmbeddingServer:
         """Connections are refused from now on."""
         server, self._server = self._server, None
         if server is not None:
-            server.close()
+            await stop_listening(server)
             await server.wait_closed()
 
     def vectors(self, texts: list[str]) -> Vectors:

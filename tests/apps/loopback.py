@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.closing import stop_listening
+
 
 @dataclass(slots=True)
 class Answer:
@@ -46,7 +48,7 @@ class Loopback:
 
     async def __aexit__(self, *error: object) -> None:
         assert self._server is not None
-        self._server.close()
+        await stop_listening(self._server)
         await self._server.wait_closed()
 
     def url(self, rest: str) -> str:

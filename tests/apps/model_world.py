@@ -16,6 +16,7 @@ from penstock.apps.website_analysis.models.asking import ask_all
 from penstock.apps.website_analysis.models.budget import Budget
 from penstock.apps.website_analysis.models.registry import Models
 from penstock.apps.website_analysis.prompt import Prompt, PromptKind
+from penstock.closing import stop_listening
 from penstock.config import load
 
 KEY = "sk-test-0123456789abcdef"
@@ -109,7 +110,7 @@ class ModelServer:
 
     async def __aexit__(self, *error: object) -> None:
         assert self._server is not None
-        self._server.close()
+        await stop_listening(self._server)
         await self._server.wait_closed()
 
     @property

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
+from penstock.closing import stop_listening
+
 _GZIP_FROM_BYTES = 1000
 
 
@@ -47,10 +49,11 @@ class QuickServer:
     async def stop(self) -> None:
         """Connections are cut, and refused from now on."""
         server, self._server = self._server, None
+        if server is not None:
+            await stop_listening(server)
         for connection in list(self.connections):
             connection.abort()
         if server is not None:
-            server.close()
             await server.wait_closed()
 
     async def __aenter__(self):

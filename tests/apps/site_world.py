@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from penstock.closing import stop_listening
 from tests.apps.site_answers import Answer, Answering, page
 
 
@@ -69,7 +70,7 @@ class SiteWorld:
 
     async def __aexit__(self, *error: object) -> None:
         assert self._server is not None
-        self._server.close()
+        await stop_listening(self._server)
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)

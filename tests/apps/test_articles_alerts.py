@@ -12,6 +12,7 @@ import pytest
 
 from penstock import Penstock
 from penstock.apps.article_search import alerts, webhook
+from penstock.closing import stop_listening
 from penstock.config import load
 from penstock.engine.events import Event, Events
 from penstock.lifecycle import State
@@ -50,7 +51,7 @@ async def hook() -> AsyncIterator[Hook]:
     yield made
     if made.held is not None:
         made.held.set()
-    server.close()
+    await stop_listening(server)
     await server.wait_closed()
 
 

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 
+from penstock.closing import stop_listening
 from penstock.storage import embedded
 from penstock.storage import ledger as ledger_table
 from penstock.storage.embedded.account import server_account
@@ -99,7 +100,7 @@ class OlderServer:
 
     async def __aexit__(self, *error: object) -> None:
         assert self._server is not None
-        self._server.close()
+        await stop_listening(self._server)
         for pump in self._pumps:
             pump.cancel()
         await asyncio.gather(*self._pumps, return_exceptions=True)

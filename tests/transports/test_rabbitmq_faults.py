@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import pytest
 
+from penstock.closing import stop_listening
 from penstock.testing.brokers import RABBITMQ_VARIABLE, RabbitServer, free_port
 from penstock.transport import BrokerAway, BrokerRefused, Outgoing
 from penstock.transports import amqp_channel, amqp_connection
@@ -176,7 +177,7 @@ async def test_a_server_that_says_nothing_is_a_broker_away(monkeypatch):
     rabbit = made(f"amqp://127.0.0.1:{silent.sockets[0].getsockname()[1]}/", "x")
     with pytest.raises(BrokerAway, match=r"within 0\.3 s"):
         await rabbit.open()
-    silent.close()
+    await stop_listening(silent)
     await rabbit.close()
 
 

@@ -11,6 +11,8 @@ from typing import Protocol
 
 import orjson
 
+from penstock.closing import stop_listening
+
 _HEAD_LIMIT_BYTES = 8192
 _TIMEOUT_SECONDS = 10.0
 _RETRY_AFTER_SECONDS = 2
@@ -49,7 +51,7 @@ class Endpoint:
 
     async def close(self) -> None:
         if self._server is not None:
-            self._server.close()
+            await stop_listening(self._server)
         for task in list(self._open):
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)

@@ -14,6 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from penstock.closing import stop_listening
 from penstock.config import Settings
 from penstock.engine.observe.logs import current_stderr, style
 from penstock.service.listening import BACKLOG
@@ -107,6 +108,11 @@ class Server(uvicorn.Server):
         """Streams end now, running requests get the grace."""
         self._live.hub.close()
         self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in self.servers:
+            await stop_listening(server)
+        await super().shutdown(sockets)
 
     def kill(self) -> None:
         self.stop()

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
+from penstock.closing import stop_listening
+
 Mode = Literal["open", "blackhole", "half-open", "refuse"]
 _CHUNK_BYTES = 64 * 1024
 _SOCKET = ".s.PGSQL.5432"
@@ -41,7 +43,8 @@ class Proxy:
 
     async def close(self) -> None:
         if self._server is not None:
-            self._server.close()
+            self._mode = "refuse"
+            await stop_listening(self._server)
             self.cut()
             await self._server.wait_closed()
             # Before Python 3.12 that returns while connections are still being taken down.

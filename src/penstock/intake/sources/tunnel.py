@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+from penstock.closing import stop_listening
+
 _HEAD_LIMIT_BYTES = 64 * 1024
 _CONNECT_SECONDS = 10.0
 _PIECE_BYTES = 64 * 1024
@@ -35,7 +37,7 @@ async def pinned(address: str, port: int) -> AsyncIterator[str]:
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
-        server.close()
+        await stop_listening(server)
         for task in list(running):
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)

@@ -8,6 +8,7 @@ a server of your own in its place. Every process migrates one template database,
 import asyncio
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from pathlib import Path
@@ -32,6 +33,9 @@ _FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
 
 def pytest_configure(config: pytest.Config) -> None:
     """The run's first process chooses the folder of the server; the xdist ones inherit its name."""
+    # A shell starts background jobs with SIGINT ignored, and what the tests start would inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput") or os.environ.get(_HOME) or os.environ.get(_SERVER):
         return
     # Not pytest's own temporary folder: as root, the server's user could not pass through that one.

@@ -12,6 +12,8 @@ async def stop_listening(server: asyncio.Server) -> None:
     loop = asyncio.get_running_loop()
     for listening in server.sockets:
         loop.remove_reader(listening.fileno())
-    for _ in range(3):  # one round of the loop for its transport, one for its protocol, one for its handler
-        await asyncio.sleep(0)
-    server.close()
+    try:
+        for _ in range(3):  # one round of the loop for its transport, one for its protocol, one for its handler
+            await asyncio.sleep(0)
+    finally:
+        server.close()

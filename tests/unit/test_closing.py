@@ -38,3 +38,13 @@ async def test_a_closed_server_can_be_closed_again():
     server = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
     await stop_listening(server)
     await stop_listening(server)
+
+
+async def test_a_close_that_is_cancelled_still_closes():
+    server = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+    closing = asyncio.create_task(stop_listening(server))
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert not server.is_serving()

@@ -185,6 +185,7 @@ ROWS: dict[tuple[str, str], Row] = {
     ("GET", "/api/audit"): Row(access=Access.OPERATORS),
     # the fleet
     ("GET", "/api/overview"): Row(access=Access.VIEWERS),
+    ("GET", "/api/history"): Row(access=Access.VIEWERS),
     ("GET", "/api/stages"): Row(access=Access.VIEWERS),
     ("GET", "/api/stages/{pipeline}/{stage}"): Row(access=Access.VIEWERS, ids=_stage),
     ("POST", "/api/stages/{pipeline}/{stage}/pause"): Row(

@@ -297,3 +297,28 @@ async def test_a_client_that_leaves_is_forgotten(server: Running) -> None:
     async with server.listening("ann"):
         assert server.live.hub.connections == 1
     await until(lambda: server.live.hub.connections == 0)
+
+
+# ---------------------------------------------------------------- what has no job
+
+
+async def test_limits_schedules_and_stages_are_told_when_somebody_steers_them(server: Running) -> None:
+    await server.service.fetch(
+        """insert into penstock.schedules (name, cron, pipeline, next_fire_at)
+           values ('nightly', '0 3 * * *', 'add', now() + interval '1 hour')"""
+    )
+    async with server.listening("eve") as eve, server.client("ann") as ann:
+        assert (await ann.put("/api/limits", json={"key": "shop", "rate": 5})).status_code == 200
+        await eve.until("object", type="limit", id="shop")
+        assert (await ann.post("/api/schedules/nightly/pause")).status_code == 200
+        await eve.until("object", type="schedule", id="nightly")
+        assert (await ann.post("/api/stages/add/add/pause")).status_code == 200
+        event = (await eve.until("stage", stage="add/add"))[-1]
+    assert event.data["moves"] == {"steered": 1}
+
+
+async def test_what_belongs_to_somebody_is_told_without_its_name(server: Running) -> None:
+    async with server.listening("bob") as bob:
+        server.service.app.events.emit("articles.saved", article=7, slug="secret-plans", by="ann", tasks=[])
+        event = (await bob.until("object"))[-1]
+    assert event.data == {"type": "article", "id": ""}

@@ -155,6 +155,7 @@ def test_a_payload_fits_into_a_notify_and_says_when_something_is_missing():
     assert orjson.loads(whole) | {"at": ""} == {
         "stages": {"a": {"done": 1}},
         "jobs": [1, 2, 3],
+        "objects": [],
         "complete": True,
         "at": "",
     }

@@ -14,8 +14,9 @@ from penstock.config import load
 from penstock.engine.doctor import CHECKS, examine
 from penstock.engine.observe.counter import Counter
 from penstock.engine.observe.exposition import Exposition, RunnerView
-from penstock.engine.overview import StageView, overview
+from penstock.engine.overview import overview
 from penstock.engine.stage_transports import queues_of, stage_transport
+from penstock.engine.stage_views import StageView
 from penstock.errors import DatabaseError
 from tests.transports.world import World, eventually, made_world
 

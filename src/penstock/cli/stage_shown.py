@@ -9,7 +9,7 @@ from typing import Any
 from penstock.cli.output import duration, titled, write_table
 from penstock.cli.readable import clean, fields, when
 from penstock.cli.stages import as_row, run_time, share
-from penstock.engine.overview import StageView
+from penstock.engine.stage_views import StageView
 from penstock.engine.wording import span
 from penstock.engine.worker_views import ProcessorView, WorkerView
 

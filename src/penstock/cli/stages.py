@@ -13,7 +13,7 @@ from penstock.cli.session import Session
 from penstock.engine.wording import span
 
 if TYPE_CHECKING:
-    from penstock.engine.overview import StageView
+    from penstock.engine.stage_views import StageView
 
 StageName = Annotated[str, typer.Argument(metavar="STAGE", help="pipeline, or pipeline/stage for one of several.")]
 LimitArgument = Annotated[str, typer.Argument(metavar="N|none", help="At most so many at a time, in the whole fleet.")]

@@ -1,5 +1,6 @@
 """Runs one handler and decides what its end means. Writes nothing: the settlement is written by ``settle``."""
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -94,6 +95,8 @@ class LiveStage:
     fetch_earlier: Callable[[Claimed], Awaitable[None]] = _nothing
     # Told what a handler was throttled with, before anybody else calls: slows the shared limiter for all workers.
     throttled: Callable[[ThrottledError], Awaitable[None]] | None = None
+    # The key of the limiter that sent its last throttled task back, and when; for people who ask why it is slow.
+    held_up: tuple[str, float] | None = None
 
     @property
     def origin(self) -> Origin:
@@ -145,8 +148,11 @@ async def run(claimed: Claimed, stage: LiveStage, context: Context | None) -> Se
             task_id=claimed.task_id, lease=claimed.lease, stage=claimed.stage, cause="stale", delay_seconds=1.0
         )
     except Exception as error:
-        if stage.throttled is not None and isinstance(error, ThrottledError):
-            await stage.throttled(error)
+        if isinstance(error, ThrottledError):
+            if key := getattr(error, "limiter", None) or error.key:
+                stage.held_up = (key, time.monotonic())
+            if stage.throttled is not None:
+                await stage.throttled(error)
         return None if context is not None and context.ended else decide_error(claimed, stage, error)
     return None if context is not None and context.ended else decide_value(claimed, stage, value)
 

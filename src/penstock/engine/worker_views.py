@@ -52,6 +52,10 @@ class WorkerView:
     at_work: tuple[ProcessorView, ...]
     # None before its first look, which comes after PENSTOCK_HEALTH_SECONDS.
     health: HealthView | None
+    # Of the runner's process, without children; None: an older Penstock does not tell.
+    memory_bytes: int | None
+    # Whether its next heartbeat is overdue.
+    late: bool
 
 
 def view_of_worker(row: Mapping[str, Any]) -> WorkerView:
@@ -75,6 +79,8 @@ def view_of_worker(row: Mapping[str, Any]) -> WorkerView:
         },
         at_work=tuple(_processor(one) for one in status.get("at_work", ())),
         health=_health(status.get("health")),
+        memory_bytes=status.get("memory_bytes"),
+        late=row["silent_seconds"] > (row["lease_until"] - row["heartbeat_at"]).total_seconds() / 2,
     )
 
 

@@ -27,7 +27,8 @@ def create(app: Penstock, *, further: Sequence[APIRouter] = (), live: Live | Non
     @asynccontextmanager
     async def lifespan(api: FastAPI) -> AsyncIterator[None]:
         async with app:
-            api.state.ground = await lay_ground(app)
+            api.state.ground = ground = await lay_ground(app)
+            ground.touched = beside.changes.touched
             async with beside.running():
                 yield
 

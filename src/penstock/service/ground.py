@@ -1,6 +1,7 @@
 """What the routes stand on, made once per process and found through the request."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fastapi import Request
@@ -13,6 +14,18 @@ from penstock.storage import audit
 
 _SEEN_SECONDS = 60.0
 _SEEN_MOST = 10_000
+# The beginning of an action in the audit log, and what it changes that has no job.
+_TYPES = {
+    "analysis": "site",
+    "site": "site",
+    "project": "project",
+    "query": "article",
+    "setting": "setting",
+    "settings": "setting",
+    "source": "source",
+    "token": "token",
+    "user": "user",
+}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -21,12 +34,16 @@ class Ground:
     settings: Settings
     cursors: Cursors
     slices: Slices
+    # Told the type of what a request changed, where no event of the engine tells it.
+    touched: Callable[[str], None] = lambda kind: None
     # When an admin last looked at an object of somebody else: a page that refreshes itself is one entry a minute.
     _looked: dict[tuple[str, str, str], float] = field(default_factory=dict)
 
     async def note(self, entry: audit.Entry) -> None:
         async with self.app.connection() as connection:
             await audit.append(connection, entry)
+        if (kind := _TYPES.get(entry.action.partition(".")[0])) is not None:
+            self.touched(kind)
 
     async def note_look(self, entry: audit.Entry) -> None:
         """An admin read what belongs to somebody else."""

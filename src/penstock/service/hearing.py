@@ -40,6 +40,7 @@ class Hearing:
         self._owners: OrderedDict[int, str | None] = OrderedDict()
         self._stages: dict[str, dict[str, int]] = {}
         self._jobs: set[int] = set()
+        self._objects: set[tuple[str, str]] = set()
         self._complete = True
         self._something = asyncio.Event()
 
@@ -93,25 +94,29 @@ class Hearing:
         return True
 
     async def run_once(self) -> int:
-        """Publish what was gathered; returns how many stages and jobs that were."""
+        """Publish what was gathered; returns how many stages, jobs and objects that were."""
         self._something.clear()
-        stages, jobs, complete = self._stages, self._jobs, self._complete
-        self._stages, self._jobs, self._complete = {}, set(), True
-        if not complete or len(stages) + len(jobs) > BURST:
+        stages, jobs, objects, complete = self._stages, self._jobs, self._objects, self._complete
+        self._stages, self._jobs, self._objects, self._complete = {}, set(), set(), True
+        many = len(stages) + len(jobs) + len(objects)
+        if not complete or many > BURST:
             self._hub.reset("more changed than can be told one by one")
-            return len(stages) + len(jobs)
+            return many
         for stage, moves in stages.items():
             self._hub.publish("stage", {"stage": stage, "moves": moves}, public=True)
         owners = await self._owners_of(jobs)
         for job in sorted(owners):
             self._hub.publish("job", {"jobId": job, "owner": owners[job]}, owner=owners[job])
-        return len(stages) + len(jobs)
+        for kind, name in sorted(objects):
+            self._hub.publish("object", {"type": kind, "id": name}, public=True)
+        return many
 
     def _heard(self, connection: Any, pid: int, channel: str, payload: object) -> None:
         """Anybody who may connect may send on a channel, so what cannot be read is passed over."""
         try:
             message = orjson.loads(str(payload))
             stages, jobs = dict(message["stages"]), {job for job in map(int, message["jobs"]) if 0 < job < 2**63}
+            objects = {(str(kind), str(name)) for kind, name in message.get("objects", ())}
             for stage, moves in stages.items():
                 known = self._stages.setdefault(str(stage), {})
                 for move, count in moves.items():
@@ -119,6 +124,7 @@ class Hearing:
         except (ValueError, TypeError, KeyError, AttributeError):
             return
         self._jobs |= jobs
+        self._objects |= objects
         self._complete = self._complete and bool(message.get("complete"))
         self._something.set()
 

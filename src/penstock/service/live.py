@@ -31,6 +31,7 @@ class Live:
         self._database_gone = database_gone
         self.needs_workers = supervisor is not None
         self.hub = Hub()
+        self.changes = Changes(app.connection)
         self.metrics = Metrics(app, streams=lambda: self.hub.connections, supervisor=supervisor)
 
     @asynccontextmanager
@@ -38,7 +39,7 @@ class Live:
         """While the application is open."""
         app = self._app
         labels = {number: stage_label(*names) for names, number in app.stage_ids.items()}
-        changes = Changes(app.connection)
+        changes = self.changes
         changes.know(labels)
         self.metrics.counter.know(labels)
         subscribers = (changes.on_event, self.metrics.on_event)

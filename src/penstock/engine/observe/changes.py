@@ -5,7 +5,7 @@ load: a dashboard is kept fresh without a message per task. See ``docs/notify.md
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from typing import Any
@@ -17,9 +17,38 @@ from penstock.errors import DatabaseError
 from penstock.storage import changes
 from penstock.storage.database import passing
 
+# (type, id); the id is empty where it is nobody else's business.
+Touched = tuple[str, str]
+
 EVERY_SECONDS = 0.2
 # PostgreSQL refuses payloads of 8,000 bytes.
 LIMIT_BYTES = 7500
+
+# What has no job: the event, the type of what changed, and where its name stands. None: it belongs to somebody, so its
+# name is told to nobody.
+_OBJECTS: dict[str, tuple[str, str | None]] = {
+    "schedule.fired": ("schedule", "schedule"),
+    "schedule.skipped": ("schedule", "schedule"),
+    "schedule.failed": ("schedule", "schedule"),
+    "limiter.blocked": ("limit", "key"),
+    "limiter.opened": ("limit", "key"),
+    "limiter.closed": ("limit", "key"),
+    "articles.saved": ("article", None),
+    "articles.deleted": ("article", None),
+    "articles.imported": ("article", None),
+    "articles.embedded": ("article", None),
+    "articles.skipped": ("article", None),
+    "articles.failed": ("article", None),
+    "articles.reindexed": ("article", None),
+    "articles.generation": ("article", None),
+    "articles.alert": ("article", None),
+    "linking.created": ("project", None),
+    "linking.started": ("project", None),
+    "linking.cancelled": ("project", None),
+    "linking.reranked": ("project", None),
+    "linking.decided": ("project", None),
+    "linking.deleted": ("project", None),
+}
 
 Connect = Callable[[], AbstractAsyncContextManager[Any]]
 
@@ -33,6 +62,7 @@ class Changes:
         self._first: dict[str, str] = {}
         self._stages: dict[str, dict[str, int]] = {}
         self._jobs: set[int] = set()
+        self._objects: set[Touched] = set()
         # Job of each task this process holds: endings name tasks only.
         self._job_of: dict[int, int] = {}
         self._something = asyncio.Event()
@@ -70,8 +100,16 @@ class Changes:
             case "tasks.reprocessed":
                 if "job" in data:  # a replay of dead letters belongs to many jobs, or to none
                     self._jobs.add(data["job"])
+            case name if name in _OBJECTS:
+                kind, named = _OBJECTS[name]
+                self._objects.add((kind, str(data[named]) if named else ""))
             case _:
                 return
+        self._something.set()
+
+    def touched(self, kind: str) -> None:
+        """Something of this type changed that no event tells of."""
+        self._objects.add((kind, ""))
         self._something.set()
 
     async def run(self) -> None:
@@ -82,21 +120,22 @@ class Changes:
             await asyncio.sleep(EVERY_SECONDS)
 
     async def run_once(self) -> int:
-        """Send one message with what was gathered; returns how many stages and jobs it named."""
+        """Send one message with what was gathered; returns how many stages, jobs and objects it named."""
         self._something.clear()
-        stages, jobs = self._stages, self._jobs
-        if not stages and not jobs:
+        stages, jobs, objects = self._stages, self._jobs, self._objects
+        if not stages and not jobs and not objects:
             return 0
-        self._stages, self._jobs = {}, set()
+        self._stages, self._jobs, self._objects = {}, set(), set()
         try:
             async with self._connect() as connection:
-                await changes.tell(connection, payload(stages, jobs))
+                await changes.tell(connection, payload(stages, jobs, objects))
         except Exception as error:
             if not (passing(error) or isinstance(error, DatabaseError)):
                 raise
             self._put_back(stages, jobs)
+            self._objects |= objects
             return 0
-        return len(stages) + len(jobs)
+        return len(stages) + len(jobs) + len(objects)
 
     def _put_back(self, stages: dict[str, dict[str, int]], jobs: set[int]) -> None:
         for label, counts in stages.items():
@@ -121,19 +160,29 @@ class Changes:
                     self._jobs.add(job)
 
 
-def payload(stages: Mapping[str, Mapping[str, int]], jobs: set[int]) -> str:
-    """JSON that fits into one NOTIFY. Where it does not, jobs are left out first and ``complete`` is false."""
+def payload(stages: Mapping[str, Mapping[str, int]], jobs: Set[int], objects: Set[Touched] = frozenset()) -> str:
+    """JSON that fits into one NOTIFY. Where it does not, objects and jobs are left out first and ``complete`` is
+    false."""
     message: dict[str, Any] = {
         "stages": stages,
         "jobs": sorted(jobs),
+        "objects": sorted(objects),
         "complete": True,
         "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }
     while len(encoded := orjson.dumps(message)) > LIMIT_BYTES:
         message["complete"] = False
-        if message["jobs"]:
+        if message["objects"]:
+            message["objects"] = []
+        elif message["jobs"]:
             message["jobs"] = message["jobs"][: len(message["jobs"]) // 2]
         else:
             kept = list(message["stages"].items())
             message["stages"] = dict(kept[: len(kept) // 2])
     return encoded.decode()
+
+
+async def tell_steered(connection: Any, *, stage: str | None = None, touched: Touched | None = None) -> None:
+    """What people decide is told where it is stored: they may do it in a process that tells nothing else."""
+    stages = {} if stage is None else {stage: {"steered": 1}}
+    await changes.tell(connection, payload(stages, set(), set() if touched is None else {touched}))

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from penstock.engine.observe.changes import tell_steered
 from penstock.errors import InvalidSetting, NotKnown, UsageError
 from penstock.model import LONGEST_SECONDS
 from penstock.storage import circuits, limits
@@ -66,6 +67,7 @@ async def configure(
             await circuits.configure(connection, key, circuit_failures, circuit_seconds)
         elif circuit_failures == 0:
             await circuits.remove(connection, key)
+        await tell_steered(connection, touched=("limit", key))
     await app.counted_in_redis.tell(key)
     app.events.emit(
         "limits.steered",
@@ -85,6 +87,7 @@ async def remove(app: "Penstock", key: str, *, by: str) -> None:
         if not await limits.remove(connection, key):
             known = [view.key for view in await limits.listing(connection, limit=_NAMED)]
             raise NotKnown(kind="limit", name=key, known=known)
+        await tell_steered(connection, touched=("limit", key))
     await app.counted_in_redis.tell(key)
     app.events.emit("limits.steered", key=key, move="remove", by=by)
 
@@ -95,6 +98,7 @@ async def block(app: "Penstock", key: str, seconds: float, *, by: str, reason: s
         raise InvalidSetting("seconds", seconds, "use 0 seconds to 10 years")
     async with app.connection() as connection:
         blocked = await limits.penalise(connection, key, seconds, reason)
+        await tell_steered(connection, touched=("limit", key))
     await app.counted_in_redis.tell(key)
     app.events.emit("limits.steered", key=key, move="block", by=by, seconds=blocked.seconds_left, reason=reason)
     return blocked.seconds_left

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.engine.observe.changes import tell_steered
 from penstock.engine.schedule import ScheduleDefinition, next_fire
 from penstock.engine.scheduling import ScheduleView, new_row, not_known, show, times_of
 from penstock.errors import UnknownTask, UsageError
@@ -20,6 +21,7 @@ async def create(app: "Penstock", definition: ScheduleDefinition, *, by: str) ->
                 f"There is a schedule {definition.name!r} already. Change that one, or choose another name."
             )
         view = await show(connection, definition.name)
+        await tell_steered(connection, touched=("schedule", definition.name))
     _tell(app, definition.name, "create", by)
     return view
 
@@ -32,6 +34,7 @@ async def update(app: "Penstock", definition: ScheduleDefinition, *, by: str) ->
         if not await schedules.update(connection, new_row(definition, now)):
             raise await _refusal(connection, definition.name, "changed")
         view = await show(connection, definition.name)
+        await tell_steered(connection, touched=("schedule", definition.name))
     _tell(app, definition.name, "update", by)
     return view
 
@@ -41,6 +44,7 @@ async def delete(app: "Penstock", name: str, *, by: str) -> None:
     async with app.connection() as connection:
         if not await schedules.delete(connection, name):
             raise await _refusal(connection, name, "deleted")
+        await tell_steered(connection, touched=("schedule", name))
     _tell(app, name, "delete", by)
 
 
@@ -49,6 +53,7 @@ async def pause(app: "Penstock", name: str, *, by: str) -> ScheduleView:
         if not await schedules.pause(connection, name, by):
             raise await not_known(connection, name)
         view = await show(connection, name)
+        await tell_steered(connection, touched=("schedule", name))
     _tell(app, name, "pause", by)
     return view
 
@@ -59,6 +64,7 @@ async def resume(app: "Penstock", name: str, *, by: str) -> ScheduleView:
         paused = (await show(connection, name)).schedule
         await schedules.resume(connection, name, next_fire(times_of(paused), paused.read_at))
         view = await show(connection, name)
+        await tell_steered(connection, touched=("schedule", name))
     _tell(app, name, "resume", by)
     return view
 
@@ -69,6 +75,7 @@ async def fire_now(app: "Penstock", name: str, *, by: str) -> int:
         task_id = await schedules.fire_now(connection, name)
         if task_id is None:
             raise await not_known(connection, name)
+        await tell_steered(connection, touched=("schedule", name))
     app.events.emit("schedules.steered", schedule=name, move="fire", by=by, tasks=[task_id])
     return task_id
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.engine.observe.changes import tell_steered
 from penstock.engine.wording import stage_label
 from penstock.errors import InvalidSetting, NotKnown
 from penstock.storage import stages
@@ -17,6 +18,7 @@ async def pause(app: "Penstock", stage: str, *, by: str, reason: str | None = No
     async with app.connection() as connection:
         pipeline, name = await _known(connection, stage)
         await stages.pause(connection, pipeline, name, by, reason)
+        await tell_steered(connection, stage=stage)
     app.events.emit("stages.steered", stage=stage, move="pause", by=by, reason=reason)
 
 
@@ -24,6 +26,7 @@ async def resume(app: "Penstock", stage: str, *, by: str) -> None:
     async with app.connection() as connection:
         pipeline, name = await _known(connection, stage)
         await stages.resume(connection, pipeline, name)
+        await tell_steered(connection, stage=stage)
     await app.wake_all()
     app.events.emit("stages.steered", stage=stage, move="resume", by=by)
 
@@ -34,6 +37,7 @@ async def limit(app: "Penstock", stage: str, max_running: int | None, *, by: str
     async with app.connection() as connection:
         pipeline, name = await _known(connection, stage)
         await stages.limit(connection, pipeline, name, max_running)
+        await tell_steered(connection, stage=stage)
     await app.wake_all()
     app.events.emit("stages.steered", stage=stage, move="limit", by=by, max_running=max_running)
 

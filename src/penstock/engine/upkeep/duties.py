@@ -12,6 +12,7 @@ from penstock.engine.upkeep.rescue import Rescue
 from penstock.engine.upkeep.resend import Resend
 from penstock.engine.upkeep.retention import Retention
 from penstock.engine.upkeep.schedules import Schedules
+from penstock.engine.upkeep.standing import NoteStanding
 from penstock.engine.upkeep.sweep import SweepCancelled
 from penstock.failpoints import Failpoints
 
@@ -25,6 +26,7 @@ def all_duties(settings: Settings, events: Events, failpoints: Failpoints) -> tu
         Schedules(events=events, failpoints=failpoints),
         FanIn(events=events, failpoints=failpoints),
         FoldCounts(),
+        NoteStanding(),
         ForgetBlocks(),
         DeactivateLanes(every_seconds=slow or 30.0),
         RemoveDeleted(),

@@ -4,7 +4,7 @@ hold a lock for long."""
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.storage import counts, dead_messages, jobs, lanes, login_links, outcomes, sessions, workers
+from penstock.storage import counts, dead_messages, jobs, lanes, login_links, outcomes, sessions, statistics, workers
 
 _BATCH = 1000
 _BATCHES_PER_RUN = 300
@@ -25,7 +25,8 @@ class Retention:
             "jobs": await jobs.expire(connection, self.keep_seconds),
             "lanes": await lanes.expire(connection, self.keep_seconds, _BATCH),
             "dead_messages": await dead_messages.expire(connection, self.keep_seconds, _BATCH),
-            "statistics": await counts.expire_statistics(connection, self.keep_seconds),
+            "statistics": await counts.expire_statistics(connection, self.keep_seconds)
+            + await statistics.expire_details(connection),
             "workers": await workers.forget(connection, _WORKER_ROWS_KEPT_SECONDS),
             "sessions": await sessions.forget(connection, _ENDED_LOGINS_KEPT_SECONDS, _BATCH),
             "login_links": await login_links.forget(connection, _ENDED_LOGINS_KEPT_SECONDS, _BATCH),

@@ -16,6 +16,7 @@ from penstock.engine.control.decision import Decision
 from penstock.engine.control.polling import pause_seconds
 from penstock.engine.events import Events
 from penstock.engine.link_watch import LinkWatch
+from penstock.engine.observe.times_spread import bucket_of
 from penstock.engine.run import LiveStage
 from penstock.engine.worker.adaptation import Adaptation
 from penstock.engine.worker.beat import Beat
@@ -252,7 +253,17 @@ class Discovery:
 class Pace:
     """How fast the tasks of a stage are, as this runner measures it."""
 
-    __slots__ = ("errors", "ewma_ms", "retries", "run_seconds", "runs", "wait_seconds", "waits")
+    __slots__ = (
+        "errors",
+        "ewma_ms",
+        "retries",
+        "run_buckets",
+        "run_seconds",
+        "runs",
+        "wait_buckets",
+        "wait_seconds",
+        "waits",
+    )
 
     def __init__(self) -> None:
         self.ewma_ms: float | None = None
@@ -262,14 +273,22 @@ class Pace:
         self.run_seconds = 0.0
         self.waits = 0
         self.wait_seconds = 0.0
+        # By the bucket of ``times_spread``.
+        self.run_buckets: dict[int, int] = {}
+        self.wait_buckets: dict[int, int] = {}
 
     def add(self, took_seconds: float) -> None:
         self.ewma_ms = ewma(self.ewma_ms, took_seconds * 1000)
         self.runs += 1
         self.run_seconds += took_seconds
+        bucket = bucket_of(took_seconds)
+        self.run_buckets[bucket] = self.run_buckets.get(bucket, 0) + 1
 
     def add_waits(self, claimed: Sequence[Claimed], now_seconds: float) -> None:
         """How long they were due. A few of a claim are enough: they were taken in the order they became due."""
         for one in claimed[:: max(1, len(claimed) // _WAITS_MEASURED)]:
+            waited = max(0.0, now_seconds - one.run_at.timestamp())
+            bucket = bucket_of(waited)
             self.waits += 1
-            self.wait_seconds += max(0.0, now_seconds - one.run_at.timestamp())
+            self.wait_seconds += waited
+            self.wait_buckets[bucket] = self.wait_buckets.get(bucket, 0) + 1

@@ -16,6 +16,12 @@ def read_load() -> Load:
     return Load(cpu=_cpu(), memory=max(psutil.virtual_memory().percent / 100, _share_of_the_cgroup()))
 
 
+def memory_bytes() -> int:
+    """Of this process alone, without children."""
+    held: int = psutil.Process().memory_info().rss
+    return held
+
+
 def _cpu() -> float:
     """Share of the last ten seconds in which something waited for a CPU. Where the kernel does not tell, the share of
     what wants to run that has to wait, after the load average."""

@@ -11,11 +11,14 @@ from typing import Any
 from penstock.engine.worker.discovery import Discovery, Pace
 from penstock.engine.worker.health import Report
 from penstock.engine.worker.inbox import Inbox
+from penstock.engine.worker.load import memory_bytes
 from penstock.engine.worker.pool import Pool, ProcessorState
 
 _MOST_PER_STAGE = 20
 _MOST = 100
 _MOST_PROBLEMS = 10
+# A key that held a task up longer ago says nothing about the pace of now.
+_HELD_UP_SECONDS = 60.0
 
 
 def stages_shown(
@@ -28,6 +31,7 @@ def stages_shown(
             label: _stage_shown(pools[stage], inboxes[stage], paces[stage], discovery)
             for label, stage in labels.items()
         },
+        "memory_bytes": memory_bytes(),
         "polled_seconds_ago": time.monotonic() - discovery.polled_at,
         "at_work": at_work(
             {label: pools[stage] for label, stage in labels.items()}, time.time() + discovery.clock_behind_seconds
@@ -44,10 +48,16 @@ def _stage_shown(pool: Pool, inbox: Inbox, pace: Pace, discovery: Discovery) -> 
         "inbox": len(inbox),
         "ewma_ms": pace.ewma_ms,
         "runs": pace.runs,
+        "held_up_by": _held_up_by(pool),
         "claim": None if claim is None else {"size": claim.value, "reason": claim.reason},
         **discovery.adaptation.shown(stage_id),
         **discovery.told_by(stage_id),
     }
+
+
+def _held_up_by(pool: Pool) -> str | None:
+    held_up = pool.stage.held_up
+    return held_up[0] if held_up is not None and time.monotonic() - held_up[1] < _HELD_UP_SECONDS else None
 
 
 def at_work(pools: Mapping[str, Pool], now_seconds: float) -> list[dict[str, Any]]:

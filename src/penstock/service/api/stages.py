@@ -7,9 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path, Request
 from pydantic import Field
 
-from penstock.engine.overview import StageView, of_stage, overview
+from penstock.engine.overview import of_stage, overview
+from penstock.engine.stage_views import StageView
 from penstock.engine.steering import stages
 from penstock.service.actor import Actor, Operator, Viewer
+from penstock.service.api.workers import Processor, StageDecision, processor_of
 from penstock.service.ground import Ground, ground_of
 from penstock.service.ownership import visible_tasks
 from penstock.service.parameters import COUNTED, LONGEST_NAME, STORABLE, Text
@@ -49,7 +51,9 @@ class StageItem(Wire):
     last minute. `meanRunSeconds`, `successRate` (DONE or moved on), `failureRate` (ERROR) and retries are of the last
     hour; null: nothing was measured. `transport`: postgres, redis or rabbitmq, by its live workers; by the settings of
     the service where `transportConfiguredHere`. `brokerBypassed`: it is claimed from PostgreSQL meanwhile, as nothing
-    came or the broker is away (`brokerAwaySeconds`). `inBroker`: waiting ones a broker was told of."""
+    came or the broker is away (`brokerAwaySeconds`). `inBroker`: waiting ones a broker was told of. `etaCause`: what
+    sets the pace, or why nothing moves. `heldUpBy`: the key of the limit that sent one of its items back in the last
+    minute. The 95th percentiles are of the last hour."""
 
     pipeline: str
     stage: str
@@ -62,9 +66,13 @@ class StageItem(Wire):
     arrived_per_second: float
     ended_per_second: float
     eta_seconds: float | None
+    eta_cause: str | None
+    held_up_by: str | None
     failed_last_hour: int
     mean_run_seconds: float | None
     mean_run_seconds_last_minute: float | None
+    run_p95_seconds: float | None
+    wait_p95_seconds: float | None
     success_rate: float | None
     failure_rate: float | None
     runs_last_hour: int
@@ -86,21 +94,16 @@ class StageList(Wire):
     read_at: datetime
 
 
-class Processor(Wire):
-    """One that is not idle, as of its worker's last heartbeat. `error`: past its deadline or asked to stop, and still
-    holding its task. `taskId` is null where the task is somebody else's."""
-
-    name: str
-    state: str
-    task_id: int | None
-    since: datetime
+class WorkerDecision(StageDecision):
     worker: str
 
 
 class StageDetail(StageItem):
-    """`atWork` is bounded per worker; those in error and those that have run longest come first."""
+    """`atWork` is bounded per worker; those in error and those that have run longest come first. `decisions`: how much
+    each live worker claims of it, and why."""
 
     at_work: list[Processor]
+    decisions: list[WorkerDecision]
     read_at: datetime
 
 
@@ -132,17 +135,13 @@ async def show(request: Request, actor: Viewer, pipeline: Pipeline, stage: Stage
         seen = await overview(connection, ground.settings)
         view, busy = of_stage(seen, label)
         visible = await visible_tasks(connection, actor, [one.task_id for _, one in busy])
-    at_work = [
-        Processor(
-            name=one.name,
-            state=one.state,
-            task_id=one.task_id if one.task_id in visible else None,
-            since=one.since,
-            worker=worker.name,
-        )
-        for worker, one in busy
+    at_work = [processor_of(worker, one, visible) for worker, one in busy]
+    decisions = [
+        WorkerDecision.model_validate({**told, "worker": worker.name})
+        for worker in seen.workers
+        if (told := worker.decisions.get(view.label)) is not None
     ]
-    return StageDetail(**_fields(view), at_work=at_work, read_at=seen.read_at)
+    return StageDetail(**_fields(view), at_work=at_work, decisions=decisions, read_at=seen.read_at)
 
 
 @router.post(f"{_ONE}/pause", operation_id="pauseStage")

@@ -22,7 +22,7 @@ router = APIRouter(prefix="/api/stream", tags=["stream"], responses=documented(4
 _bearer = HTTPBearer(auto_error=False)
 _EXAMPLE = 'id: 5f1c22aa-17\nevent: job\ndata: {"jobId":48,"owner":"ann"}\n\n'
 _EVENTS = {
-    "description": "Events `job`, `stage`, `live`, `stale`, `reset` and `beat`; see docs/service.md.",
+    "description": "Events `job`, `stage`, `object`, `live`, `stale`, `reset` and `beat`; see docs/service.md.",
     "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _EXAMPLE}},
 }
 
@@ -97,7 +97,8 @@ async def stream(
         Query(alias="lastEventId", max_length=100, description="The same for browsers, which cannot set the header."),
     ] = None,
 ) -> EventStream:
-    """Tells which jobs and stages changed, as they do. Fetch what you show when it is named, and all on `reset`."""
+    """Tells which jobs, stages and other objects changed, as they do. Fetch what you show when it is named, and all on
+    `reset`."""
     if user_id == "all":
         if not actor.is_admin:
             raise Problem(403, f"Only an admin may listen to everybody's objects; {actor.name} is {actor.role}.")

@@ -6,9 +6,10 @@ from datetime import datetime
 from fastapi import APIRouter, Request
 
 from penstock.engine.overview import overview
-from penstock.engine.worker_views import WorkerView
+from penstock.engine.worker_views import ProcessorView, WorkerView
 from penstock.service.actor import Viewer
 from penstock.service.ground import ground_of
+from penstock.service.ownership import visible_tasks
 from penstock.service.problems import documented
 from penstock.service.wire import Wire
 
@@ -43,9 +44,22 @@ class HealthReport(Wire):
     problems: list[str]
 
 
+class Processor(Wire):
+    """One that is not idle, as of its worker's last heartbeat. `error`: past its deadline or asked to stop, and still
+    holding its task. `taskId` is null where the task is somebody else's."""
+
+    name: str
+    stage: str
+    state: str
+    task_id: int | None
+    since: datetime
+    worker: str
+
+
 class WorkerItem(Wire):
     """``running``: handlers that had started at the last heartbeat, ``silentSeconds`` ago. `busy` and `error`: its
-    processors in these states. `health`: null before its first look."""
+    processors in these states. `health`: null before its first look. `late`: half of its lease has passed without a
+    heartbeat; at its end it counts as dead. `memoryBytes`: of its own process, without children."""
 
     id: int
     name: str
@@ -61,10 +75,18 @@ class WorkerItem(Wire):
     stages: int
     decisions: dict[str, StageDecision]
     health: HealthReport | None
+    memory_bytes: int | None
+    late: bool
+
+
+class WorkerDetail(WorkerItem):
+    """`atWork`: what it runs, bounded; those in error and those that have run longest come first."""
+
+    at_work: list[Processor]
 
 
 class WorkerList(Wire):
-    items: list[WorkerItem]
+    items: list[WorkerDetail]
     read_at: datetime
 
 
@@ -73,11 +95,27 @@ async def listing(request: Request, actor: Viewer) -> WorkerList:
     """Every worker that lives."""
     async with ground_of(request).app.connection() as connection:
         seen = await overview(connection)
-    return WorkerList(items=[item_of(view) for view in seen.workers], read_at=seen.read_at)
+        visible = await visible_tasks(connection, actor, [one.task_id for view in seen.workers for one in view.at_work])
+    items = [
+        WorkerDetail(**item_of(view).model_dump(), at_work=[processor_of(view, one, visible) for one in view.at_work])
+        for view in seen.workers
+    ]
+    return WorkerList(items=items, read_at=seen.read_at)
+
+
+def processor_of(worker: WorkerView, one: ProcessorView, visible: set[int]) -> Processor:
+    return Processor(
+        name=one.name,
+        stage=one.stage,
+        state=one.state,
+        task_id=one.task_id if one.task_id in visible else None,
+        since=one.since,
+        worker=worker.name,
+    )
 
 
 def item_of(view: WorkerView) -> WorkerItem:
-    """Without what its processors run: that is with the stages, where tasks of others are left out."""
+    """Without what its processors run: tasks of others are left out there."""
     fields = asdict(view)
     del fields["at_work"]
     return WorkerItem.model_validate(fields)

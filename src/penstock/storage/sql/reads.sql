@@ -126,7 +126,7 @@ select stage,
        (coalesce(sum(n) filter (where state = 22 and minute >= date_trunc('minute', now()) - interval '1 minute'), 0)
            / nullif(sum(n) filter (where state = 20 and minute >= date_trunc('minute', now()) - interval '1 minute'), 0)
            / 1000)::float8 as mean_run_seconds_last_minute
-from penstock.statistics where minute >= now() - interval '1 hour'
+from penstock.statistics where minute >= now() - interval '1 hour' and state < 30
 group by stage
 
 -- name: lanes

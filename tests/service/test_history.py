@@ -142,3 +142,15 @@ async def test_a_stage_that_a_limit_holds_up_names_the_limit(service: Service, s
     assert [one["worker"] for one in seen["decisions"]] == [one["name"] for one in workers]
     assert workers[0]["memoryBytes"] > 1_000_000
     assert not workers[0]["late"]
+
+
+async def test_a_limit_tells_when_it_opens_and_how_often_it_was_penalised(service: Service) -> None:
+    ann = await service.client("ann")
+    await ann.put("/api/limits", json={"key": "supplier", "rate": 5})
+    (free,) = (await ann.get("/api/limits")).json()["items"]
+    assert (free["opensInSeconds"], free["penalties"], free["penaltyReason"]) == (0, 0, None)
+    for _ in range(2):
+        await ann.post("/api/limits/block", json={"key": "supplier", "seconds": 30, "reason": "HTTP 429"})
+    (closed,) = (await ann.get("/api/limits")).json()["items"]
+    assert 25 < closed["opensInSeconds"] <= 30
+    assert (closed["penalties"], closed["penaltyReason"]) == (2, "HTTP 429")

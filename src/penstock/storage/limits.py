@@ -74,6 +74,12 @@ class LimitView:
     failures: int | None = None
     # Where this budget is counted at present.
     store: str = "postgres"
+    # Until the next permit; 0 where there is one now.
+    opens_in_seconds: float = 0.0
+    # How often somebody was asked to slow down, and when and why last.
+    penalties: int = 0
+    penalised_at: datetime | None = None
+    penalty_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

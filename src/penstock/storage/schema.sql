@@ -522,6 +522,9 @@ CREATE TABLE penstock.limits (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     version bigint DEFAULT nextval('penstock.limit_numbers'::regclass) NOT NULL,
     since bigint DEFAULT nextval('penstock.limit_numbers'::regclass) NOT NULL,
+    penalties bigint DEFAULT 0 NOT NULL,
+    penalised_at timestamp with time zone,
+    penalty_reason text,
     CONSTRAINT limits_burst_check CHECK ((burst > 0)),
     CONSTRAINT limits_rate_check CHECK (((rate > (0)::double precision) AND (rate < 'Infinity'::double precision)))
 )

@@ -12,6 +12,7 @@ from penstock.storage.limits import LimitView
 
 if TYPE_CHECKING:
     from penstock.engine.app import Penstock
+    from penstock.transports.redis_limits import Left
 
 # There may be a key per host: a refusal does not list them all.
 _NAMED = 50
@@ -34,9 +35,16 @@ async def listing(app: "Penstock", *, after: str = "", limit: int | None = None)
             view,
             available=None if left.available is None else math.floor(left.available),
             blocked_seconds=max(view.blocked_seconds, left.blocked_seconds),
+            opens_in_seconds=_opens_in(view, left),
         )
         for view, left in zip(views, standings, strict=True)
     ]
+
+
+def _opens_in(view: LimitView, left: "Left") -> float:
+    blocked = max(view.blocked_seconds, left.blocked_seconds)
+    missing = 0.0 if left.available is None or not view.rate else (1 - left.available) / view.rate
+    return max(blocked, missing, 0.0)
 
 
 async def configure(

@@ -25,7 +25,9 @@ Key = Annotated[str, _KEY]
 
 class LimitItem(Wire):
     """``available`` may be negative while permits are reserved ahead, and null where Redis counts and does not answer;
-    without a rate a key is only blocked. ``circuit``: closed, open, due (one call may try), probing."""
+    without a rate a key is only blocked. ``circuit``: closed, open, due (one call may try), probing. ``opensInSeconds``:
+    until the next permit. ``penalties``: how often somebody was asked to slow down (429 and the like), and closed by
+    hand, since it was set."""
 
     key: str
     rate: float | None
@@ -39,6 +41,10 @@ class LimitItem(Wire):
     circuit_failures: int | None
     circuit_seconds: float | None
     failures: int | None
+    opens_in_seconds: float
+    penalties: int
+    penalised_at: datetime | None
+    penalty_reason: str | None
 
 
 class LimitPage(Wire):

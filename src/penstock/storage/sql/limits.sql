@@ -119,8 +119,8 @@ with before as (
     select blocked_until from penstock.limits where key = $1
 ),
 blocked as (
-    insert into penstock.limits as l (key, rate, blocked_until, blocked_reason)
-    values ($1, null, clock_timestamp() + $2::float8 * interval '1 second', $3)
+    insert into penstock.limits as l (key, rate, blocked_until, blocked_reason, penalties, penalised_at, penalty_reason)
+    values ($1, null, clock_timestamp() + $2::float8 * interval '1 second', $3, 1, clock_timestamp(), $3)
     on conflict (key) do update set
         blocked_until = greatest(l.blocked_until, excluded.blocked_until),
         blocked_reason = case when excluded.blocked_until > l.blocked_until
@@ -128,6 +128,9 @@ blocked as (
         tat = case when l.rate is null then l.tat
                    else greatest(l.tat, greatest(l.blocked_until, excluded.blocked_until)
                                         + (l.burst - 1) * ceil(1e6 / l.rate) * interval '1 microsecond') end,
+        penalties = l.penalties + 1,
+        penalised_at = excluded.penalised_at,
+        penalty_reason = excluded.penalty_reason,
         updated_at = clock_timestamp()
     returning blocked_until
 )
@@ -160,6 +163,10 @@ select l.key, rate, burst, version, since,
             then floor(burst - rate * extract(epoch from greatest(tat, at) - at)::float8)::bigint end as available,
        extract(epoch from greatest(blocked_until, at) - at)::float8 as blocked_seconds,
        case when blocked_until > at then blocked_reason end as blocked_reason,
+       greatest(extract(epoch from greatest(blocked_until, at) - at),
+                case when rate is not null
+                     then (1 - burst) / rate + extract(epoch from greatest(tat, at) - at) end)::float8 as opens_in_seconds,
+       penalties, penalised_at, penalty_reason,
        updated_at, c.failure_limit as circuit_failures, c.pause_seconds as circuit_seconds, c.failures,
        case when c.key is null then null when c.opened_at is null then 'closed'
             when coalesce(c.probe_until, c.opened_at + c.pause_seconds * interval '1 second') <= at then 'due'
@@ -177,6 +184,7 @@ with gone as (
 )
 update penstock.limits set
     rate = null, burst = 1, tat = '-infinity', blocked_until = '-infinity', blocked_reason = null,
+    penalties = 0, penalised_at = null, penalty_reason = null,
     since = nextval('penstock.limit_numbers'), updated_at = clock_timestamp()
 where key = $1 and (rate is not null or blocked_until > '-infinity')
 returning key

@@ -10,7 +10,7 @@ export type LiveState = "connecting" | "live" | "reconnecting" | "stale" | "paus
 const LOCK = "penstock-live";
 const CHANNEL = "penstock-live";
 const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 2000;
+const LONGEST_WAIT_MS = 1500;
 /** The service beats every 15 s: this long without a word means that the line is dead though nobody said so. */
 const SILENCE_MS = 40_000;
 

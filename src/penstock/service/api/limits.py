@@ -25,9 +25,9 @@ Key = Annotated[str, _KEY]
 
 class LimitItem(Wire):
     """``available`` may be negative while permits are reserved ahead, and null where Redis counts and does not answer;
-    without a rate a key is only blocked. ``circuit``: closed, open, due (one call may try), probing. ``opensInSeconds``:
-    until the next permit. ``penalties``: how often somebody was asked to slow down (429 and the like), and closed by
-    hand, since it was set."""
+    without a rate a key is only blocked. ``circuit``: closed, open, due (one call may try), probing.
+    ``opensInSeconds``: until the next permit. ``penalties``: how often somebody was asked to slow down (429 and the
+    like) or closed it by hand, since it was set."""
 
     key: str
     rate: float | None

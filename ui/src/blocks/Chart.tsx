@@ -23,6 +23,8 @@ type Props = {
   /** How a value reads: "12/s". */
   unit: (value: number) => string;
   height?: number;
+  /** The least that the top of the scale shows, so that nothing at all does not look like much. */
+  least?: number;
 };
 
 const HEX: Record<Line["color"], [string, string]> = {
@@ -35,7 +37,7 @@ const HEX: Record<Line["color"], [string, string]> = {
 };
 
 /** Lines over time, with the value under the pointer in the legend, and the same as a table for who cannot see it. */
-export function Chart({ title, times, lines, unit, height = 180 }: Props) {
+export function Chart({ title, times, lines, unit, height = 180, least = 1 }: Props) {
   const dark = useComputedColorScheme("light") === "dark";
   const { ref: box, width } = useElementSize<HTMLDivElement>();
   const place = useRef<HTMLDivElement>(null);
@@ -60,7 +62,7 @@ export function Chart({ title, times, lines, unit, height = 180 }: Props) {
         height,
         legend: { show: false },
         cursor: { y: false, sync: { key: "penstock" } },
-        scales: { y: { range: (_plot, _min, max) => [0, Math.max(max, 1) * 1.1] } },
+        scales: { y: { range: (_plot, _min, max) => [0, Math.max(max ?? 0, least) * 1.1] } },
         axes: [
           { ...axis, values: "{HH}:{mm}" },
           { ...axis, size: 56, values: (_plot, ticks) => ticks.map((tick) => unit(tick)) },
@@ -82,7 +84,7 @@ export function Chart({ title, times, lines, unit, height = 180 }: Props) {
       plot.current = null;
       made.destroy();
     };
-  }, [width, height, dark, shape]);
+  }, [width, height, dark, shape, least]);
 
   useEffect(() => plot.current?.setData(data), [data]);
 

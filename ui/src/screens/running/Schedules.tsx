@@ -1,22 +1,31 @@
-import { Button, Group, Table, Text } from "@mantine/core";
+import { Button, Group, List, Stack, Table, Text, Title } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import { Pause, Play, Zap } from "lucide-react";
 import { useState } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { tellDone } from "~/api/queries";
 import { Confirm } from "~/blocks/Confirm";
+import { Drawer } from "~/blocks/Drawer";
 import { Empty } from "~/blocks/Empty";
+import { Facts } from "~/blocks/Facts";
 import { GoTo } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
 import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
+import { moment } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
 
 type Schedule = Schemas["ScheduleItem"];
 
+const route = getRouteApi("/schedules");
+
 export function Schedules() {
+  const { name: chosen } = route.useSearch();
+  const navigate = route.useNavigate();
   const found = useQuery({ queryKey: ["object", "schedule"], queryFn: ({ signal }) => ask(api.GET("/api/schedules", { signal })) });
+  const shown = found.data?.items.find((one) => one.name === chosen);
   return (
     <Page title="Schedules" about="Tasks that start by the clock.">
       {found.isPending ? (
@@ -47,9 +56,51 @@ export function Schedules() {
           </Table>
         </Table.ScrollContainer>
       )}
+      {shown && <Detail schedule={shown} onClose={() => void navigate({ search: {} })} />}
     </Page>
   );
 }
+
+function Detail({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
+  return (
+    <Drawer title={schedule.name} onClose={onClose}>
+      <Stack>
+        <Facts
+          rows={[
+            ["Task", schedule.pipeline],
+            ["Cron", <span key="cron" className="mono">{schedule.cron}</span>],
+            ["Time zone", schedule.timezone],
+            ["Missed times", MISSED[schedule.missed] ?? schedule.missed],
+            ["Declared by", schedule.declared ? (schedule.source ?? "code") : "a person"],
+            ["Last time", schedule.lastFireAt && moment(schedule.lastFireAt)],
+            ["Last failure", schedule.lastError],
+            ["Paused", schedule.pausedAt && `by ${schedule.pausedBy ?? "somebody"}, ${moment(schedule.pausedAt)}`],
+          ]}
+        />
+        <Title order={3}>Next times</Title>
+        {schedule.upcoming.length === 0 ? (
+          <Text size="sm" c="dimmed">
+            {schedule.pausedAt ? "None while it is paused. Times that pass meanwhile are gone." : "None: it has ended, or cannot be calculated."}
+          </Text>
+        ) : (
+          <List size="sm" type="ordered">
+            {schedule.upcoming.map((at) => (
+              <List.Item key={at} className="numbers">
+                {moment(at)} (<When at={at} />)
+              </List.Item>
+            ))}
+          </List>
+        )}
+      </Stack>
+    </Drawer>
+  );
+}
+
+const MISSED: Record<string, string> = {
+  one: "started once, late",
+  all: "each is started, late",
+  skip: "left out",
+};
 
 function Row({ schedule }: { schedule: Schedule }) {
   const { name, pausedAt, pausedBy, lastError } = schedule;
@@ -67,12 +118,12 @@ function Row({ schedule }: { schedule: Schedule }) {
   return (
     <Table.Tr>
       <Table.Td>
-        <Text fw={500} className="stored">
+        <GoTo to="/schedules" search={{ name }} fw={500} className="stored">
           {name}
-        </Text>
+        </GoTo>
         <Text size="xs" c="dimmed">
           {schedule.pipeline}
-          {!schedule.declared && " · no longer declared by any worker"}
+          {!schedule.declared && " · made by a person, not declared in code"}
         </Text>
         {lastError && (
           <Text size="xs" c="red" className="stored">

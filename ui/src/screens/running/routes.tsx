@@ -1,11 +1,17 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { known, number, text, type Search } from "~/address";
+import { flag, known, number, text, type Search } from "~/address";
 import { root } from "~/root";
+import { rangeOf } from "./history";
 
 export const runningRoutes = [
   createRoute({
     getParentRoute: () => root,
     path: "/stages",
+    validateSearch: (search: Search) =>
+      known({
+        q: text(search.q),
+        busy: flag(search.busy),
+      }),
     component: lazyRouteComponent(() => import("./Stages"), "Stages"),
   }),
   createRoute({
@@ -13,13 +19,17 @@ export const runningRoutes = [
     path: "/stages/$pipeline/$stage",
     validateSearch: (search: Search) =>
       known({
-        minutes: number(search.minutes),
+        minutes: rangeOf(number(search.minutes)),
       }),
     component: lazyRouteComponent(() => import("./Stage"), "Stage"),
   }),
   createRoute({
     getParentRoute: () => root,
     path: "/workers",
+    validateSearch: (search: Search) =>
+      known({
+        worker: number(search.worker),
+      }),
     component: lazyRouteComponent(() => import("./Workers"), "Workers"),
   }),
   createRoute({
@@ -34,6 +44,10 @@ export const runningRoutes = [
   createRoute({
     getParentRoute: () => root,
     path: "/schedules",
+    validateSearch: (search: Search) =>
+      known({
+        name: text(search.name),
+      }),
     component: lazyRouteComponent(() => import("./Schedules"), "Schedules"),
   }),
 ] as const;

@@ -1,13 +1,72 @@
+import { Group, Stack, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { api, ask } from "~/api/client";
+import { getRouteApi } from "@tanstack/react-router";
+import { lazy, Suspense, type ReactNode } from "react";
+import { api, ask, type Schemas } from "~/api/client";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
+import { useHistory } from "~/screens/running/history";
+import { Applications } from "./Applications";
+import { AttentionList } from "./AttentionList";
+import { FirstSteps } from "./FirstSteps";
+import { NewestJobs } from "./NewestJobs";
+import { Tiles } from "./Tiles";
+
+const route = getRouteApi("/");
+const HistoryCharts = lazy(() => import("~/screens/running/HistoryCharts").then((found) => ({ default: found.HistoryCharts })));
+const RangeSwitch = lazy(() => import("~/screens/running/HistoryCharts").then((found) => ({ default: found.RangeSwitch })));
 
 export function Overview() {
+  const { minutes } = route.useSearch();
+  const navigate = route.useNavigate();
   const seen = useQuery({ queryKey: ["overview"], queryFn: ({ signal }) => ask(api.GET("/api/overview", { signal })) });
+  const hour = useHistory(60);
+  if (seen.isPending || seen.isError)
+    return <Page title="Overview">{seen.isPending ? <Loading /> : <Trouble error={seen.error} again={() => void seen.refetch()} />}</Page>;
+  const points = hour.data?.points ?? [];
+  const fresh = isFresh(seen.data) && points.every((point) => point.done + point.failed + point.endedOtherwise === 0);
   return (
     <Page title="Overview">
-      {seen.isPending ? <Loading /> : seen.isError ? <Trouble error={seen.error} again={() => void seen.refetch()} /> : <p>{seen.data.database}</p>}
+      {fresh && <FirstSteps />}
+      <AttentionList attention={seen.data.attention} />
+      <Tiles totals={seen.data.totals} points={points} />
+      <Part
+        title="How it went"
+        actions={
+          <Suspense>
+            <RangeSwitch minutes={minutes} onChange={(next) => void navigate({ search: { minutes: next }, replace: true })} />
+          </Suspense>
+        }
+      >
+        <Suspense fallback={<Loading rows={4} />}>
+          <HistoryCharts minutes={minutes} />
+        </Suspense>
+      </Part>
+      <Part title="Applications">
+        <Applications stages={seen.data.stages} jobs={seen.data.newestJobs} />
+      </Part>
+      {seen.data.newestJobs.length > 0 && (
+        <Part title="Your newest jobs">
+          <NewestJobs jobs={seen.data.newestJobs} />
+        </Part>
+      )}
     </Page>
+  );
+}
+
+/** Nothing of this user's is there, and nothing moves. */
+function isFresh({ newestJobs, totals }: Schemas["Overview"]): boolean {
+  return newestJobs.length === 0 && totals.waiting === 0 && totals.running === 0 && totals.failedLastHour === 0;
+}
+
+function Part({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
+  return (
+    <Stack gap="xs" component="section" aria-label={title} miw={0}>
+      <Group justify="space-between">
+        <Title order={2}>{title}</Title>
+        {actions}
+      </Group>
+      {children}
+    </Stack>
   );
 }

@@ -1,0 +1,23 @@
+import { Code, Paper, Stack, Text, Title } from "@mantine/core";
+import { Upload } from "lucide-react";
+import { GoToButton } from "~/blocks/links";
+
+/** What somebody sees who has just started it: the one next step. */
+export function FirstSteps() {
+  return (
+    <Paper withBorder p="lg" data-empty="nothing">
+      <Stack gap="xs" align="flex-start">
+        <Title order={2}>Nothing has run yet</Title>
+        <Text size="sm" maw={640}>
+          Upload a CSV or XLSX file, or a zip of images: every row becomes an item, is stored at once and worked on in the background, and you watch it here.
+        </Text>
+        <GoToButton to="/upload" leftSection={<Upload size={16} aria-hidden />}>
+          Upload a file
+        </GoToButton>
+        <Text size="sm" c="dimmed">
+          Or see it work on made-up data: <Code>penstock demo</Code>
+        </Text>
+      </Stack>
+    </Paper>
+  );
+}

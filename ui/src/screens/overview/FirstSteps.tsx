@@ -7,7 +7,7 @@ export function FirstSteps() {
   return (
     <Paper withBorder p="lg" data-empty="nothing">
       <Stack gap="xs" align="flex-start">
-        <Title order={2}>Nothing has run yet</Title>
+        <Title order={2}>Nothing of yours is here yet</Title>
         <Text size="sm" maw={640}>
           Upload a CSV or XLSX file, or a zip of images: every row becomes an item, is stored at once and worked on in the background, and you watch it here.
         </Text>

@@ -2,7 +2,7 @@ import { Group, Stack, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, type ReactNode } from "react";
-import { api, ask, type Schemas } from "~/api/client";
+import { api, ask } from "~/api/client";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { useHistory } from "~/screens/running/history";
@@ -24,10 +24,9 @@ export function Overview() {
   if (seen.isPending || seen.isError)
     return <Page title="Overview">{seen.isPending ? <Loading /> : <Trouble error={seen.error} again={() => void seen.refetch()} />}</Page>;
   const points = hour.data?.points ?? [];
-  const fresh = isFresh(seen.data) && points.every((point) => point.done + point.failed + point.endedOtherwise === 0);
   return (
     <Page title="Overview">
-      {fresh && <FirstSteps />}
+      {seen.data.newestJobs.length === 0 && <FirstSteps />}
       <AttentionList attention={seen.data.attention} />
       <Tiles totals={seen.data.totals} points={points} />
       <Part
@@ -52,11 +51,6 @@ export function Overview() {
       )}
     </Page>
   );
-}
-
-/** Nothing of this user's is there, and nothing moves. */
-function isFresh({ newestJobs, totals }: Schemas["Overview"]): boolean {
-  return newestJobs.length === 0 && totals.waiting === 0 && totals.running === 0 && totals.failedLastHour === 0;
 }
 
 function Part({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
-from tests.browser.looking import Looker
+from tests.browser.looking import SECONDS, Looker
 from tests.browser.world import World
 
 pytestmark = pytest.mark.timeout(180)
+expect.set_options(timeout=SECONDS)
 
 IMAGE = "<img src=x onerror=alert(1)>"
 SCRIPT = '"><script>alert(1)</script>'
@@ -99,14 +100,14 @@ def test_a_stage_is_paused_with_a_reason_limited_and_resumed(looker: Looker, wor
     page = looker.page("ann", "/stages")
     alerts = _no_alert(page)
     row = page.locator("[data-stage='send_receipt/send_receipt']")
+    _enqueue(world, "send_receipt", "order", 1, times=5, delay=3600)
     row.get_by_role("button", name="Pause").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Reason").fill(IMAGE)
     dialog.get_by_role("button", name="Pause stage").click()
     expect(row).to_contain_text(f"by ann, just now: {IMAGE}")
-    _enqueue(world, "send_receipt", "order", 1, times=5)
     # Everything that waits says why.
-    expect(row).to_contain_text(f"paused by ann: {IMAGE}", timeout=20_000)
+    expect(row).to_contain_text(f"Nothing moves: paused by ann: {IMAGE}")
     row.get_by_role("button", name="Limit").click()
     dialog.get_by_label("Most that run at a time").fill("2")
     dialog.get_by_role("button", name="Set limit").click()
@@ -120,7 +121,7 @@ def test_a_stage_is_paused_with_a_reason_limited_and_resumed(looker: Looker, wor
     page.get_by_role("button", name="Limit").click()
     dialog.get_by_label("Most that run at a time").fill("")
     dialog.get_by_role("button", name="Take the limit away").click()
-    expect(page.get_by_text("no limit", exact=False).first).to_be_visible()
+    expect(page.get_by_text("0, no limit")).to_be_visible()
     assert alerts == []
 
 
@@ -133,8 +134,9 @@ def test_stages_are_found_by_name_and_the_address_remembers_it(looker: Looker) -
     expect(page.locator("[data-stage]")).to_have_count(2)
     page.get_by_label("Find a stage").fill("no such stage")
     expect(page.locator("[data-empty=filtered]")).to_be_visible()
+    looker.expected.append("404")
     page.goto("/stages/no/such")
-    expect(page.get_by_role("alert")).to_contain_text("stage")
+    expect(page.get_by_role("alert")).to_contain_text("no/such")
 
 
 def test_a_worker_shows_what_it_runs_and_a_late_heartbeat_stands_out(looker: Looker, world: World) -> None:
@@ -145,11 +147,10 @@ def test_a_worker_shows_what_it_runs_and_a_late_heartbeat_stands_out(looker: Loo
     # Long enough for several heartbeats.
     _enqueue(world, "build_report", "pages", 400)
     item = alive.locator("a[href^='/items/']").first
-    expect(item).to_be_visible(timeout=30_000)
+    expect(item).to_be_visible()
     world.sql(
         """insert into penstock.workers (supervisor, name, host, pid, version, heartbeat_at, lease_until)
-           values (gen_random_uuid(), $1, $2, 7, '0.0.1', now() - interval '200 seconds', now() + interval '100 seconds')
-           returning id""",
+           values (gen_random_uuid(), $1, $2, 7, '0.0.1', now() - interval '200 s', now() + interval '100 s')""",
         f"frozen {IMAGE}",
         LINK,
     )
@@ -165,7 +166,6 @@ def test_a_worker_shows_what_it_runs_and_a_late_heartbeat_stands_out(looker: Loo
     alive.get_by_role("link").first.click()
     expect(drawer).to_contain_text("build_report")
     world.sql("delete from penstock.workers where name like 'frozen%'")
-    world.api("ann").post("/api/dead-letters/replay", json={"dryRun": True})
     assert alerts == []
 
 
@@ -194,7 +194,7 @@ def test_a_limit_is_set_closed_for_a_while_and_removed(looker: Looker) -> None:
     expect(row).to_contain_text("1 time")
     expect(row).to_contain_text(IMAGE)
     # It counts down by itself.
-    expect(row).to_contain_text("opens in 42 s")
+    expect(row).to_contain_text(re.compile(r"opens in 3\d s"))
     row.get_by_role("button", name="Change").click()
     dialog.get_by_label("Permits").fill("60")
     dialog.get_by_role("button", name="Change limit").click()
@@ -242,6 +242,8 @@ def test_every_screen_is_within_reach_of_everybody(looker: Looker, world: World,
             page.goto(path)
             expect(page.locator("h1")).to_be_visible()
             expect(page.locator("[aria-busy=true]")).to_have_count(0)
+            if path in ("/", STAGE):
+                expect(page.locator("figure canvas").first).to_be_visible()
             assert looker.axe(page) == [], path
             assert _fits(page), f"{path} scrolls sideways at {page.viewport_size}"
             looker.shot(page, f"{path.strip('/').replace('/', '-') or 'overview'}-{'narrow' if narrow else 'wide'}")

@@ -36,6 +36,10 @@ const HEX: Record<Line["color"], [string, string]> = {
   gray: ["#5c636a", "#a6adb4"],
 };
 
+function valueWords(value: number | null | undefined, unit: (value: number) => string): string {
+  return value === null || value === undefined ? "–" : unit(value);
+}
+
 /** Lines over time, with the value under the pointer in the legend, and the same as a table for who cannot see it. */
 export function Chart({ title, times, lines, unit, height = 180, least = 1 }: Props) {
   const dark = useComputedColorScheme("light") === "dark";
@@ -46,25 +50,27 @@ export function Chart({ title, times, lines, unit, height = 180, least = 1 }: Pr
   const [at, setAt] = useState<number | null>(null);
   const data = useMemo((): uPlot.AlignedData => [times, ...lines.map((line) => line.values)], [times, lines]);
   const shape = lines.map((line) => `${line.name}:${line.color}:${line.fill}`).join();
-  const latest = useRef({ lines, unit, data });
+  const latest = useRef({ lines, unit, data, width });
   useEffect(() => {
-    latest.current = { lines, unit, data };
+    latest.current = { lines, unit, data, width };
   });
 
+  const ready = width > 0 && !asTable;
   useEffect(() => {
-    if (place.current === null || width === 0) return;
-    const { lines, unit, data } = latest.current;
+    if (place.current === null || !ready) return;
+    const { lines, unit, data, width } = latest.current;
     const grid = { stroke: dark ? "#3b4148" : "#e3e7eb", width: 1 };
     const axis = { stroke: dark ? "#a6adb4" : "#5c636a", grid, ticks: grid, font: "11px system-ui" };
     const made = new uPlot(
       {
         width,
         height,
+        padding: [10, 12, 0, 0],
         legend: { show: false },
         cursor: { y: false, sync: { key: "penstock" } },
         scales: { y: { range: (_plot, _min, max) => [0, Math.max(max ?? 0, least) * 1.1] } },
         axes: [
-          { ...axis, values: "{HH}:{mm}" },
+          { ...axis, size: 28, values: "{HH}:{mm}" },
           { ...axis, size: 56, values: (_plot, ticks) => ticks.map((tick) => unit(tick)) },
         ],
         series: [
@@ -84,11 +90,15 @@ export function Chart({ title, times, lines, unit, height = 180, least = 1 }: Pr
       plot.current = null;
       made.destroy();
     };
-  }, [width, height, dark, shape, least]);
+  }, [ready, height, dark, shape, least]);
+
+  useEffect(() => {
+    if (width > 0) plot.current?.setSize({ width, height });
+  }, [width, height]);
 
   useEffect(() => plot.current?.setData(data), [data]);
 
-  const index = at ?? times.length - 1;
+  const shown = (line: Line): number | null => (at === null ? (line.values.findLast((value) => value !== null) ?? null) : (line.values[at] ?? null));
   return (
     <figure className={classes.figure} aria-label={title}>
       <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
@@ -100,7 +110,7 @@ export function Chart({ title, times, lines, unit, height = 180, least = 1 }: Pr
             {lines.map((line) => (
               <Text key={line.name} size="xs" className="numbers">
                 <span className={classes.swatch} style={{ background: HEX[line.color][dark ? 1 : 0] }} /> {line.name}{" "}
-                {line.values[index] === null || line.values[index] === undefined ? "–" : unit(line.values[index])}
+                {valueWords(shown(line), unit)}
               </Text>
             ))}
             {at !== null && times[at] !== undefined && (
@@ -115,7 +125,7 @@ export function Chart({ title, times, lines, unit, height = 180, least = 1 }: Pr
         </UnstyledButton>
       </Group>
       {asTable ? (
-        <Table.ScrollContainer minWidth={240} maxHeight={height}>
+        <Table.ScrollContainer minWidth={240} maxHeight={height} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
           <Table fz="xs" aria-label={title}>
             <Table.Thead>
               <Table.Tr>
@@ -131,7 +141,7 @@ export function Chart({ title, times, lines, unit, height = 180, least = 1 }: Pr
                   <Table.Td>{moment(new Date(time * 1000))}</Table.Td>
                   {lines.map((line) => (
                     <Table.Td key={line.name} className="numbers">
-                      {line.values[row] === null || line.values[row] === undefined ? "–" : unit(line.values[row])}
+                      {valueWords(line.values[row], unit)}
                     </Table.Td>
                   ))}
                 </Table.Tr>

@@ -3,7 +3,7 @@ export function Sparkline({ values, label, width = 96, height = 22 }: { values: 
   const most = Math.max(1, ...values);
   const bar = width / Math.max(1, values.length);
   return (
-    <svg width={width} height={height} role="img" aria-label={label}>
+    <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={label}>
       {values.map((value, index) => {
         const tall = value === 0 ? 1 : Math.max(2, (value / most) * height);
         return (

@@ -13,7 +13,7 @@ export function NewestJobs({ jobs }: { jobs: Schemas["JobBody"][] }) {
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Job</Table.Th>
-              <Table.Th>State</Table.Th>
+              <Table.Th miw={120}>State</Table.Th>
               <Table.Th miw={180}>Progress</Table.Th>
               <Table.Th>Submitted</Table.Th>
             </Table.Tr>

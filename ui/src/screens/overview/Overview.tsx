@@ -5,7 +5,7 @@ import { lazy, Suspense, type ReactNode } from "react";
 import { api, ask } from "~/api/client";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
-import { useHistory } from "~/screens/running/history";
+import { RATES_MS, useHistory } from "~/screens/running/history";
 import { Applications } from "./Applications";
 import { AttentionList } from "./AttentionList";
 import { FirstSteps } from "./FirstSteps";
@@ -19,7 +19,7 @@ const RangeSwitch = lazy(() => import("~/screens/running/HistoryCharts").then((f
 export function Overview() {
   const { minutes } = route.useSearch();
   const navigate = route.useNavigate();
-  const seen = useQuery({ queryKey: ["overview"], queryFn: ({ signal }) => ask(api.GET("/api/overview", { signal })) });
+  const seen = useQuery({ queryKey: ["overview"], queryFn: ({ signal }) => ask(api.GET("/api/overview", { signal })), refetchInterval: RATES_MS });
   const hour = useHistory(60);
   if (seen.isPending || seen.isError)
     return <Page title="Overview">{seen.isPending ? <Loading /> : <Trouble error={seen.error} again={() => void seen.refetch()} />}</Page>;

@@ -17,7 +17,7 @@ export function AtWork({ processors, of = "stage" }: { processors: Processor[]; 
       </Text>
     );
   return (
-    <Table.ScrollContainer minWidth={480}>
+    <Table.ScrollContainer minWidth={480} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
       <Table fz="sm">
         <Table.Thead>
           <Table.Tr>

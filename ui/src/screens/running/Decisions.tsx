@@ -26,7 +26,7 @@ export function Decisions({ decisions, named = "Worker" }: { decisions: NamedDec
       </Text>
     );
   return (
-    <Table.ScrollContainer minWidth={560}>
+    <Table.ScrollContainer minWidth={560} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
       <Table fz="sm">
         <Table.Thead>
           <Table.Tr>

@@ -60,7 +60,7 @@ function Charts({ history, single }: { history: HistoryView; single: boolean }) 
         <Chart title="Items per minute" times={times} lines={moved} unit={(value) => count(Math.round(value * 10) / 10)} />
       </Framed>
       <Framed>
-        <Chart title="Backlog" times={times} lines={backlog} unit={(value) => count(Math.round(value))} />
+        <Chart title="Backlog" times={times} lines={backlog} unit={(value) => count(Number(value.toFixed(1)))} />
       </Framed>
       <Framed>
         <Chart title="How long items waited" times={times} lines={waits} unit={duration} least={0.01} />

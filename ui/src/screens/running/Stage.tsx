@@ -12,6 +12,7 @@ import { When } from "~/blocks/When";
 import { count, duration, percent, rate } from "~/blocks/wording";
 import { AtWork } from "./AtWork";
 import { Decisions } from "./Decisions";
+import { RATES_MS } from "./history";
 import { HistoryCharts, RangeSwitch } from "./HistoryCharts";
 import { StageActions } from "./StageActions";
 import { Processors, Transport } from "./StageParts";
@@ -26,13 +27,14 @@ export function Stage() {
   const found = useQuery({
     queryKey: ["stages", pipeline, stage],
     queryFn: ({ signal }) => ask(api.GET("/api/stages/{pipeline}/{stage}", { params: { path: { pipeline, stage } }, signal })),
+    refetchInterval: RATES_MS,
   });
   const title = stageName({ pipeline, stage });
   if (found.isPending || found.isError)
     return <Page title={title}>{found.isPending ? <Loading /> : <Trouble error={found.error} again={() => void found.refetch()} />}</Page>;
   const seen = found.data;
   return (
-    <Page title={title} about={<GoTo to="/stages">All stages</GoTo>} actions={<StageActions stage={seen} size="sm" />}>
+    <Page title={title} about={<GoTo to="/stages">All stages</GoTo>} actions={<StageActions stage={seen} />}>
       {seen.pausedAt && (
         <Alert color="orange" icon={<CirclePause aria-hidden />} title="Paused">
           <span className="stored">

@@ -1,6 +1,6 @@
-import { Button, Group, Modal, NumberInput, Stack, Text, TextInput } from "@mantine/core";
+import { ActionIcon, Button, Group, Modal, NumberInput, Stack, Text, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { Gauge, Pause, Play } from "lucide-react";
+import { Gauge, Pause, Play, type LucideIcon } from "lucide-react";
 import { useState } from "react";
 import { api, ask } from "~/api/client";
 import { tellDone } from "~/api/queries";
@@ -12,7 +12,7 @@ import { stageName, type Stage } from "./wording";
 const TOUCHES = [["stages"], ["overview"]];
 
 /** Pause or resume, and the limit, of one stage. */
-export function StageActions({ stage, size = "xs" }: { stage: Stage; size?: "xs" | "sm" }) {
+export function StageActions({ stage, compact }: { stage: Stage; compact?: boolean }) {
   const [asking, setAsking] = useState<"pause" | "limit" | null>(null);
   const name = stageName(stage);
   const params = { path: { pipeline: stage.pipeline, stage: stage.stage } };
@@ -25,23 +25,34 @@ export function StageActions({ stage, size = "xs" }: { stage: Stage; size?: "xs"
     <Group gap="xs" wrap="nowrap">
       <Allowed role="operator">
         {stage.pausedAt ? (
-          <Button size={size} variant="default" loading={resume.isPending} leftSection={<Play size={14} aria-hidden />} onClick={() => resume.mutate()}>
-            Resume
-          </Button>
+          <Deed name="Resume" icon={Play} compact={compact} loading={resume.isPending} onClick={() => resume.mutate()} />
         ) : (
-          <Button size={size} variant="default" leftSection={<Pause size={14} aria-hidden />} onClick={() => setAsking("pause")}>
-            Pause
-          </Button>
+          <Deed name="Pause" icon={Pause} compact={compact} onClick={() => setAsking("pause")} />
         )}
       </Allowed>
       <Allowed role="operator">
-        <Button size={size} variant="default" leftSection={<Gauge size={14} aria-hidden />} onClick={() => setAsking("limit")}>
-          Limit
-        </Button>
+        <Deed name="Limit" icon={Gauge} compact={compact} onClick={() => setAsking("limit")} />
       </Allowed>
       {asking === "pause" && <PauseQuestion stage={stage} onClose={() => setAsking(null)} />}
       {asking === "limit" && <LimitForm stage={stage} onClose={() => setAsking(null)} />}
     </Group>
+  );
+}
+
+type DeedProps = { name: string; icon: LucideIcon; compact?: boolean; loading?: boolean; onClick: () => void; disabled?: boolean };
+
+/** A button with its word, or in a row of a table its icon alone. */
+function Deed({ name, icon: Icon, compact, ...button }: DeedProps) {
+  if (!compact)
+    return (
+      <Button size="sm" variant="default" leftSection={<Icon size={14} aria-hidden />} {...button}>
+        {name}
+      </Button>
+    );
+  return (
+    <ActionIcon variant="default" size="lg" aria-label={name} title={name} {...button}>
+      <Icon size={16} aria-hidden />
+    </ActionIcon>
   );
 }
 

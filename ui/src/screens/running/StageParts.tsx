@@ -1,5 +1,5 @@
 import { Badge, Group, Text, Tooltip } from "@mantine/core";
-import { CircleCheck, CircleDashed, TriangleAlert } from "lucide-react";
+import { TriangleAlert } from "lucide-react";
 import { StateBadge } from "~/blocks/StateBadge";
 import { When } from "~/blocks/When";
 import { count } from "~/blocks/wording";
@@ -10,21 +10,18 @@ export function Processors({ processors, workers }: Pick<Stage, "processors" | "
   const { idle = 0, busy = 0, error = 0 } = processors;
   if (workers === 0) return <StateBadge state="NO_WORKER" look="ERROR" word="No worker" />;
   return (
-    <Group gap={4} wrap="nowrap">
-      <Badge color="blue" variant={busy ? "light" : "outline"} tt="none" leftSection={<CircleCheck size={12} aria-hidden />}>
-        {count(busy)} busy
-      </Badge>
-      <Badge color="gray" variant="outline" tt="none" leftSection={<CircleDashed size={12} aria-hidden />}>
-        {count(idle)} idle
-      </Badge>
+    <>
+      <span style={{ whiteSpace: "nowrap" }} className="numbers">
+        {count(busy)} busy, {count(idle)} idle
+      </span>
       {error > 0 && (
         <Tooltip label="Past their deadline or asked to stop, and still holding their item.">
-          <Badge color="red" variant="light" tt="none" leftSection={<TriangleAlert size={12} aria-hidden />}>
+          <Badge color="red" variant="light" tt="none" miw="max-content" leftSection={<TriangleAlert size={12} aria-hidden />}>
             {count(error)} stuck
           </Badge>
         </Tooltip>
       )}
-    </Group>
+    </>
   );
 }
 

@@ -10,6 +10,7 @@ import { Loading, Trouble } from "~/blocks/Trouble";
 import { count, duration, rate } from "~/blocks/wording";
 import { StageActions } from "./StageActions";
 import { PausedNote, Processors, Transport } from "./StageParts";
+import { RATES_MS } from "./history";
 import { backlogWords, isBusy, stageName, type Stage } from "./wording";
 
 const route = getRouteApi("/stages");
@@ -17,7 +18,7 @@ const route = getRouteApi("/stages");
 export function Stages() {
   const { q = "", busy = false } = route.useSearch();
   const navigate = route.useNavigate();
-  const found = useQuery({ queryKey: ["stages"], queryFn: ({ signal }) => ask(api.GET("/api/stages", { signal })) });
+  const found = useQuery({ queryKey: ["stages"], queryFn: ({ signal }) => ask(api.GET("/api/stages", { signal })), refetchInterval: RATES_MS });
   const all = found.data?.items ?? [];
   const shown = all.filter((stage) => (!busy || isBusy(stage)) && stageName(stage).toLowerCase().includes(q.toLowerCase()));
   return (
@@ -55,7 +56,7 @@ export function Stages() {
           {count(all.length)} stages are there, and the filters hide them all.
         </Empty>
       ) : (
-        <Table.ScrollContainer minWidth={1080}>
+        <Table.ScrollContainer minWidth={960}>
           <Table verticalSpacing="xs" highlightOnHover>
             <Table.Thead>
               <Table.Tr>
@@ -65,7 +66,9 @@ export function Stages() {
                 <Table.Th>Processors</Table.Th>
                 <Table.Th>In and out</Table.Th>
                 <Table.Th>Backlog</Table.Th>
-                <Table.Th ta="right">Failed, 1 h</Table.Th>
+                <Table.Th ta="right" style={{ whiteSpace: "nowrap" }}>
+                  Failed, 1 h
+                </Table.Th>
                 <Table.Th>Transport</Table.Th>
                 <Table.Th aria-label="What can be done" />
               </Table.Tr>
@@ -133,7 +136,7 @@ function Row({ stage }: { stage: Stage }) {
         <Transport stage={stage} />
       </Table.Td>
       <Table.Td>
-        <StageActions stage={stage} />
+        <StageActions stage={stage} compact />
       </Table.Td>
     </Table.Tr>
   );

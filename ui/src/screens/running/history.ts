@@ -11,6 +11,8 @@ export const RANGES = [
   { minutes: 1440, name: "24 h" },
 ] as const;
 export const DEFAULT_MINUTES = 60;
+/** Rates and what failed lately fade with the time that passes, of which no event tells. */
+export const RATES_MS = 5000;
 
 /** Of what stands in an address: one of the ranges; left out for the usual one. */
 export function rangeOf(minutes: number | undefined): number | undefined {

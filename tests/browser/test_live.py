@@ -1,0 +1,215 @@
+"""The live connection: one per browser, across restarts of the service, without losing or doubling an event."""
+
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx2
+import orjson
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.looking import SECONDS, Looker
+from tests.browser.world import World
+
+pytestmark = pytest.mark.timeout(300)
+expect.set_options(timeout=SECONDS)
+
+TABS = 8
+LIVE_AGAIN_SECONDS = 3.0
+STAGE = "send_receipt/send_receipt"
+# What a tab is told by the one that listens, or tells itself: with its id, which names the process it came from.
+RECORD = """() => {
+  window.told = [];
+  new BroadcastChannel("penstock-live").onmessage = (message) => {
+    if (message.data.told) window.told.push([message.data.told.id, message.data.told.event.kind]);
+  };
+}"""
+
+
+class Listener:
+    """Hears the stream as a script would, comes back by itself with the last id, and writes down what it heard."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._over = threading.Event()
+        self._client = httpx2.Client(
+            base_url=world.address,
+            headers=dict(world.api("ann").headers),
+            timeout=httpx2.Timeout(5, read=30),
+            verify=False,
+        )
+        self.heard: list[tuple[str, str, dict[str, Any]]] = []
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    @contextmanager
+    def listening(self) -> Iterator["Listener"]:
+        self._thread.start()
+        try:
+            yield self
+        finally:
+            self._over.set()
+            self._client.close()
+
+    def _run(self) -> None:
+        last: str | None = None
+        while not self._over.is_set():
+            try:
+                headers = {} if last is None else {"Last-Event-ID": last}
+                with self._client.stream("GET", "/api/stream", headers=headers) as answer:
+                    event: dict[str, str] = {}
+                    for line in answer.iter_lines():
+                        if line:
+                            name, _, value = line.partition(": ")
+                            event[name] = value
+                        elif "event" in event:
+                            last = event["id"]
+                            self.heard.append((last, event["event"], orjson.loads(event["data"])))
+                            event = {}
+            except (httpx2.HTTPError, RuntimeError, OSError):
+                self._over.wait(0.05)
+
+    def until(self, kind: str, after: int = 0, **data: Any) -> int:
+        """The place behind the first one that fits."""
+        deadline = time.monotonic() + SECONDS / 1000
+        while time.monotonic() < deadline:
+            for place, (_, heard, body) in enumerate(self.heard[after:], after + 1):
+                if heard == kind and data.items() <= body.items():
+                    return place
+            self._over.wait(0.02)
+        raise AssertionError(f"no {kind} {data} among {self.heard[after:]}")
+
+
+def _doubled(told: list[tuple[str, str]]) -> list[str]:
+    """Numbered events that came twice. What only says how the connection is has the number of the event before it."""
+    counts = Counter(number for number, kind in told if kind in ("job", "stage", "object"))
+    return [number for number, count in counts.items() if count > 1]
+
+
+def _numbers(told: list[tuple[str, str]]) -> dict[str, list[int]]:
+    """By process, in the order they came."""
+    found: dict[str, list[int]] = {}
+    for number, kind in told:
+        if kind in ("job", "stage", "object"):
+            process, _, count = number.rpartition("-")
+            found.setdefault(process, []).append(int(count))
+    return found
+
+
+def _paused(page: Page) -> Any:
+    return page.locator(f"[data-stage='{STAGE}'] [data-state=PAUSED]")
+
+
+def test_eight_tabs_share_one_connection(looker: Looker, world: World) -> None:
+    pages = [looker.page("ann", "/stages") for _ in range(TABS)]
+    for page in pages:
+        expect(page.locator("[data-live=live]")).to_be_visible()
+    open_streams = [
+        line
+        for line in httpx2.get(f"{world.address}/metrics", verify=False).text.splitlines()
+        if "penstock_streams " in line
+    ]
+    assert [float(line.split()[-1]) for line in open_streams if not line.startswith("#")] == [1.0]
+    # The next one takes over when the tab that listens is closed.
+    pages[0].close()
+    assert world.api("bob").post(f"/api/stages/{STAGE}/pause").status_code == 200
+    for page in pages[1:]:
+        expect(_paused(page)).to_be_visible()
+    assert world.api("bob").post(f"/api/stages/{STAGE}/resume").status_code == 200
+    for page in pages[1:]:
+        expect(_paused(page)).to_have_count(0)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
+def test_a_restart_loses_no_event_and_doubles_none(looker: Looker, world: World, how: int) -> None:
+    looker.expected += [
+        "ERR_CONNECTION_REFUSED",
+        "ERR_INCOMPLETE_CHUNKED_ENCODING",
+        "ERR_CONNECTION_RESET",
+        "ERR_EMPTY",
+    ]
+    pages = [looker.page("ann", "/stages") for _ in range(TABS)]
+    for page in pages:
+        expect(page.locator("[data-live=live]")).to_be_visible()
+        page.evaluate(RECORD)
+    with Listener(world).listening() as listener:
+        listener.until("live")
+        _change(world, "before")
+        before = listener.until("object", type="limit", id="before")
+        world.stop(how)
+        for page in pages:
+            expect(page.locator("[data-live=reconnecting]")).to_be_visible()
+        # Changes go on while nobody listens.
+        world.sql("update penstock.stages set paused_at = now(), paused_by = 'bob' where name = 'send_receipt'")
+        world.start()
+        begun = time.monotonic()
+        for page in pages:
+            expect(page.locator("[data-live=live]")).to_be_visible()
+        live_again = time.monotonic() - begun
+        for page in pages:
+            expect(_paused(page)).to_be_visible()
+        _change(world, "after")
+        place = listener.until("object", after=before, type="limit", id="after")
+        assert any(kind == "reset" for _, kind, _ in listener.heard[before:place]), "what was missed has to be fetched"
+        world.api("bob").post(f"/api/stages/{STAGE}/resume")
+        for page in pages:
+            expect(_paused(page)).to_have_count(0)
+        heard = [(number, kind) for number, kind, _ in listener.heard]
+    assert live_again <= LIVE_AGAIN_SECONDS
+    assert _doubled(heard) == []
+    for told in [heard, *([tuple(one) for one in page.evaluate("window.told")] for page in pages)]:
+        assert _doubled(told) == []
+        for numbers in _numbers(told).values():
+            assert numbers == sorted(numbers)
+    # ann hears every public event: between two that a process told her there is no gap but for what others own.
+    for page in pages:
+        known = {number for number, _ in heard}
+        assert {one[0] for one in page.evaluate("window.told") if one[1] == "object"} <= known
+
+
+def test_a_change_of_a_stage_is_on_the_screen_within_a_second(looker: Looker, world: World) -> None:
+    page = looker.page("ann", "/stages")
+    expect(page.locator("[data-live=live]")).to_be_visible()
+    page.evaluate(
+        """(stage) => {
+          window.seenAt = null;
+          new MutationObserver(() => {
+            if (window.seenAt === null && document.querySelector(`[data-stage='${stage}'] [data-state=PAUSED]`))
+              window.seenAt = Date.now();
+          }).observe(document.body, { childList: true, subtree: true });
+        }""",
+        STAGE,
+    )
+    asked_at = time.time() * 1000
+    world.api("bob").post(f"/api/stages/{STAGE}/pause")
+    page.wait_for_function("window.seenAt !== null")
+    took_ms = page.evaluate("window.seenAt") - asked_at
+    world.api("bob").post(f"/api/stages/{STAGE}/resume")
+    # Well under a second on a machine with time to spare; the bound leaves room for one that has none.
+    assert took_ms < 3000, took_ms
+
+
+def test_nothing_moves_while_it_is_paused_and_everything_is_fetched_after(looker: Looker, world: World) -> None:
+    page = looker.page("ann", "/schedules")
+    pill = page.locator("[data-live]")
+    expect(page.locator("[data-live=live]")).to_be_visible()
+    pill.click()
+    expect(page.locator("[data-live=paused]")).to_be_visible()
+    with Listener(world).listening() as listener:
+        listener.until("live")
+        assert world.api("bob").post("/api/schedules/heartbeat/pause").status_code == 200
+        listener.until("object", type="schedule", id="heartbeat")
+    expect(page.locator("[data-state=PAUSED]")).to_have_count(0)
+    pill.click()
+    expect(page.locator("[data-state=PAUSED]")).to_be_visible()
+    assert world.api("bob").post("/api/schedules/heartbeat/resume").status_code == 200
+    expect(page.locator("[data-state=PAUSED]")).to_have_count(0)
+
+
+def _change(world: World, key: str) -> None:
+    answer = world.api("bob").put("/api/limits", json={"key": key, "rate": 5})
+    assert answer.status_code == 200, answer.text

@@ -223,7 +223,7 @@ def test_a_viewer_sees_it_all_and_may_press_nothing(looker: Looker, world: World
     page = looker.page("eve", "/stages")
     for path, name in [("/stages", "Pause"), (STAGE, "Limit"), ("/limits", "Remove"), ("/schedules", "Run now")]:
         page.goto(path)
-        button = page.get_by_role("button", name=name).first
+        button = page.get_by_role("button", name=name, exact=True).first
         expect(button).to_have_attribute("aria-disabled", "true")
         button.focus()
         expect(page.get_by_role("tooltip")).to_contain_text("This needs the role operator; yours is viewer.")

@@ -179,7 +179,7 @@ function Left({ limit }: { limit: Limit }) {
       </Progress.Root>
       <Text size="xs" c="dimmed" className="numbers">
         {count(left)}/{count(limit.burst)} left
-        {limit.available < 0 && `, ${count(-limit.available)} ahead`}
+        {limit.available < 0 && limit.blockedSeconds === 0 && `, ${count(-limit.available)} ahead`}
       </Text>
     </div>
   );

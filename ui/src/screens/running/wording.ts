@@ -10,10 +10,12 @@ export function stageName(stage: { pipeline: string; stage: string }): string {
 }
 
 /** "37 min at 4.9/s, limited by wikidata 5/s". null: nothing waits. */
-export function backlogWords(stage: Pick<Stage, "waiting" | "etaSeconds" | "etaCause" | "endedPerSecond">): string | null {
+export function backlogWords(stage: Pick<Stage, "waiting" | "etaSeconds" | "etaCause" | "endedPerSecond" | "pausedAt" | "workers">): string | null {
   if (stage.waiting === 0) return null;
   const cause = stage.etaCause ? `, ${stage.etaCause}` : "";
-  if (stage.etaSeconds === null) return stage.etaCause ? `Nothing moves: ${stage.etaCause}` : "Nothing left it in the last minute";
+  // The rate is of the last minute: what has just been stopped still has one.
+  const stopped = stage.pausedAt !== null || stage.workers === 0;
+  if (stage.etaSeconds === null || stopped) return stage.etaCause ? `Nothing moves: ${stage.etaCause}` : "Nothing left it in the last minute";
   return `${duration(stage.etaSeconds)} at ${rate(stage.endedPerSecond)}${cause}`;
 }
 

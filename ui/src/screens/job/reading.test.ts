@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inputPairs, resultPairs, webAddress } from "./stored";
+import { inputPairs, resultPairs, webAddress } from "./reading";
 
 test("only web addresses become links", () => {
   expect(webAddress("https://example.com/a b")).toBeNull();

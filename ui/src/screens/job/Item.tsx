@@ -26,7 +26,7 @@ export function Item() {
             {item.jobId !== null && (
               <>
                 {" · "}
-                <GoTo to="/jobs/$jobId" params={{ jobId: String(item.jobId) }}>
+                <GoTo to="/jobs/$jobId" params={{ jobId: String(item.jobId) }} underline="always">
                   Job {item.jobId}
                 </GoTo>
               </>

@@ -20,7 +20,7 @@ export function JobSummary({ job }: { job: JobDetail }) {
           <Group gap="sm">
             <StateBadge state={job.queueState} />
             {job.queueState === "CANCELLED" && job.cancelledBy && <Text size="sm">by {job.cancelledBy}</Text>}
-            {job.perSecond !== null && job.perSecond > 0 && (
+            {eta && job.etaSeconds === null && job.perSecond !== null && job.perSecond > 0 && (
               <Text size="sm" className="numbers">
                 {rate(job.perSecond)}
               </Text>

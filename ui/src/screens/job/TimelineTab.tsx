@@ -67,7 +67,7 @@ export function TimelineTab({ job }: { job: JobDetail }) {
         </Timeline>
         {!found.data.complete && (
           <Text size="sm" c="dimmed" mt="sm">
-            Older deeds are in the <GoTo to="/audit">audit log</GoTo>.
+            Older deeds are in the <GoTo to="/audit" underline="always">audit log</GoTo>.
           </Text>
         )}
       </div>

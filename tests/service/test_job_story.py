@@ -61,7 +61,7 @@ async def test_the_slice_says_why_claims_have_their_size(service: Service) -> No
         (stage,) = (await client.get(f"/api/jobs/{job}/slice")).json()["stages"]
     assert stage["sentence"] == (
         "Claims 40 ahead: one takes 48 ms, the target is 5 s of work for each of 10 processors; "
-        "less now, as processors of the machine are short."
+        "that is cut short now, as processors of the machine are short."
     )
     (worker,) = stage["workers"]
     assert (worker["size"], worker["ewmaMs"], worker["cpuFactor"]) == (40, 48.0, 0.5)

@@ -105,7 +105,7 @@ def sentence(told: Sequence[WorkerSlice], *, target_ms: float, max_running: int 
         )
         if factor < 1
     ]
-    return f"{said}; less now, as {' and '.join(shrunk)}." if shrunk else f"{said}."
+    return f"{said}; that is cut short now, as {' and '.join(shrunk)}." if shrunk else f"{said}."
 
 
 def _ms(value: float) -> str:

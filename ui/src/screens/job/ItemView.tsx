@@ -44,7 +44,7 @@ export function ItemView({ item }: { item: ItemDetail }) {
           )}
         </Section>
       )}
-      <Section title="Tries">
+      <Section title="How it went">
         <Facts
           rows={[
             ["Tries", item.maxAttempts === null ? String(item.attempts) : `${item.attempts} of ${item.maxAttempts}`],

@@ -1,6 +1,5 @@
 import { Stack, Tabs } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import { ChartLine, Grid3x3, Hourglass, Settings2 } from "lucide-react";
 import { number } from "~/address";
 import { GoTo } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
@@ -62,19 +61,11 @@ function Shown({ job }: { job: JobDetail }) {
           keepMounted={false}
           onChange={(chosen) => void navigate({ search: (was) => ({ ...was, tab: TABS.find((one) => one === chosen), item: undefined }) })}
         >
-          <Tabs.List mb="sm" style={{ flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" }}>
-            <Tabs.Tab value="grid" leftSection={<Grid3x3 size={14} aria-hidden />}>
-              Grid
-            </Tabs.Tab>
-            <Tabs.Tab value="pending" leftSection={<Hourglass size={14} aria-hidden />}>
-              Pending
-            </Tabs.Tab>
-            <Tabs.Tab value="timeline" leftSection={<ChartLine size={14} aria-hidden />}>
-              Timeline
-            </Tabs.Tab>
-            <Tabs.Tab value="settings" leftSection={<Settings2 size={14} aria-hidden />}>
-              Settings
-            </Tabs.Tab>
+          <Tabs.List mb="sm">
+            <Tabs.Tab value="grid">Grid</Tabs.Tab>
+            <Tabs.Tab value="pending">Pending</Tabs.Tab>
+            <Tabs.Tab value="timeline">Timeline</Tabs.Tab>
+            <Tabs.Tab value="settings">Settings</Tabs.Tab>
           </Tabs.List>
           <Tabs.Panel value="grid">
             <GridTab job={job} />

@@ -46,8 +46,7 @@ export function JobNotices({ job }: { job: JobDetail }) {
                 params={{ jobId: String(job.jobId) }}
                 search={{ status: ["ERROR"] }}
                 size="xs"
-                color="red"
-                variant="outline"
+                variant="default"
                 leftSection={<Wrench size={14} aria-hidden />}
               >
                 Fix the failed rows

@@ -89,8 +89,8 @@ function Columns({ job }: { job: JobDetail }) {
     ...job.resultColumns.map((name): [string, string] => [name, "result"]),
   ];
   return (
-    <Table.ScrollContainer minWidth={200} maxHeight={320}>
-      <Table fz="sm" verticalSpacing={4} aria-label="Columns">
+    <div className={classes.scroll} tabIndex={0} role="group" aria-label="Columns">
+      <Table fz="sm" verticalSpacing={4}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Column</Table.Th>
@@ -106,7 +106,7 @@ function Columns({ job }: { job: JobDetail }) {
           ))}
         </Table.Tbody>
       </Table>
-    </Table.ScrollContainer>
+    </div>
   );
 }
 

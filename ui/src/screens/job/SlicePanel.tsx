@@ -53,8 +53,8 @@ function StageSlice({ stage }: { stage: Schemas["SliceStage"] }) {
       {stage.workers.length > 0 && (
         <details className={classes.fold}>
           <summary>By worker</summary>
-          <Table.ScrollContainer minWidth={560}>
-            <Table fz="xs">
+          <div className={classes.scroll} tabIndex={0} role="group" aria-label={`Workers of stage ${stage.stage}`}>
+            <Table fz="xs" miw={560}>
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>Worker</Table.Th>
@@ -78,7 +78,7 @@ function StageSlice({ stage }: { stage: Schemas["SliceStage"] }) {
                 ))}
               </Table.Tbody>
             </Table>
-          </Table.ScrollContainer>
+          </div>
         </details>
       )}
     </div>

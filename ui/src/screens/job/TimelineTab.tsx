@@ -61,9 +61,7 @@ export function TimelineTab({ job }: { job: JobDetail }) {
           What happened
         </Title>
         <Timeline bulletSize={24} lineWidth={2} active={found.data.events.length}>
-          {found.data.events.map((event, index) => (
-            <Entry key={`${event.at}${event.what}${index}`} event={event} />
-          ))}
+          {found.data.events.map(entry)}
         </Timeline>
         {!found.data.complete && (
           <Text size="sm" c="dimmed" mt="sm">
@@ -75,10 +73,11 @@ export function TimelineTab({ job }: { job: JobDetail }) {
   );
 }
 
-function Entry({ event }: { event: Event }) {
+/** No component: the list tells its items how to look, and finds only those that are its own children. */
+function entry(event: Event, index: number) {
   const [Icon, words, color] = LOOKS[event.what];
   return (
-    <Timeline.Item color={color} bullet={<Icon size={14} aria-hidden />} title={words} data-event={event.what}>
+    <Timeline.Item key={index} color={color} bullet={<Icon size={14} aria-hidden />} title={words} data-event={event.what}>
       {event.detail && (
         <Text size="sm" className="stored">
           {event.detail}

@@ -5,9 +5,11 @@ const minute = (at: number, done = 1, failed = 0) => ({ minute: new Date(at * 60
 
 test("minutes without an ending are zeros, and the ends of the chart as well", () => {
   const found = series([minute(100, 5), minute(103, 2, 1)]);
-  expect(found.times).toEqual([99, 100, 101, 102, 103, 104].map((at) => at * 60));
-  expect(found.done).toEqual([0, 5, 0, 0, 2, 0]);
-  expect(found.failed).toEqual([0, 0, 0, 0, 1, 0]);
+  expect(found.times.slice(-6)).toEqual([99, 100, 101, 102, 103, 104].map((at) => at * 60));
+  expect(found.done.slice(-6)).toEqual([0, 5, 0, 0, 2, 0]);
+  expect(found.failed.slice(-6)).toEqual([0, 0, 0, 0, 1, 0]);
+  expect(found.times.length).toBe(22);
+  expect(found.done.reduce((a, b) => a + b)).toBe(7);
 });
 
 test("a long time is put together, and nothing is lost", () => {

@@ -4,6 +4,8 @@ export type Minute = { minute: string; done: number; failed: number };
 export type Series = { times: number[]; done: number[]; failed: number[]; minutes: number };
 
 const MOST = 720;
+// Fewer would be a chart of one tick that is written many times.
+const LEAST = 20;
 
 /** Minutes without an ending are zeros; a long time is put together into spans of `minutes` each. */
 export function series(found: Minute[]): Series {
@@ -11,9 +13,9 @@ export function series(found: Minute[]): Series {
   const first = at[0];
   const last = at.at(-1);
   if (first === undefined || last === undefined) return { times: [], done: [], failed: [], minutes: 1 };
-  // One span before and after, so that a lone minute is seen as a peak.
+  // At least one span before and after, so that a lone minute is seen as a peak.
   const minutes = Math.max(1, Math.ceil((last - first + 1) / MOST));
-  const start = first - minutes;
+  const start = Math.min(first - minutes, last - LEAST * minutes);
   const spans = Math.floor((last - start) / minutes) + 2;
   const done = Array.from({ length: spans }, () => 0);
   const failed = [...done];

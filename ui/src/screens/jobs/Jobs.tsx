@@ -1,4 +1,4 @@
-import { Button, Group, Select, Switch, Table, Text, TextInput } from "@mantine/core";
+import { Button, Group, Select, Switch, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
@@ -6,15 +6,12 @@ import { ArrowUp, Search, Upload } from "lucide-react";
 import { useState } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
-import { GoTo, GoToButton } from "~/blocks/links";
+import { GoToButton } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
-import { JobProgress } from "~/blocks/Progress";
-import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
-import { When } from "~/blocks/When";
-import { count, many, rate, stateWord } from "~/blocks/wording";
-import { etaSentence } from "~/screens/job/eta";
+import { count, stateWord } from "~/blocks/wording";
 import { useMe } from "~/shell/me";
+import { JobTable } from "./JobTable";
 import { merged, split } from "./list";
 import { JOB_STATES } from "./routes";
 
@@ -147,7 +144,8 @@ function FilterBar({ filters }: { filters: Filters }) {
         data={JOB_STATES.map((state) => ({ value: state, label: stateWord(state) }))}
         value={filters.state ?? null}
         onChange={(state) => change({ state: (state as State | null) ?? undefined })}
-        w={150}
+        flex="1 1 140px"
+        maw={180}
       />
       <Select
         label="Pipeline"
@@ -158,7 +156,8 @@ function FilterBar({ filters }: { filters: Filters }) {
         data={withChosen(pipelines.data ?? [], filters.pipeline)}
         value={filters.pipeline ?? null}
         onChange={(pipeline) => change({ pipeline: pipeline ?? undefined })}
-        w={180}
+        flex="1 1 140px"
+        maw={220}
       />
       {me.role === "admin" && (
         <Switch label="Everybody's" checked={filters.everybody ?? false} onChange={(event) => change({ everybody: event.currentTarget.checked || undefined })} pb={8} />
@@ -198,68 +197,5 @@ function NothingHere({ filtered, more }: { filtered: boolean; more?: () => void 
     >
       {more ? "None of the newest jobs does; older ones were not looked at yet." : "Your jobs are there; the filters hide them."}
     </Empty>
-  );
-}
-
-function JobTable({ jobs, everybody }: { jobs: Job[]; everybody?: true }) {
-  return (
-    <Table.ScrollContainer minWidth={820}>
-      <Table verticalSpacing="xs" highlightOnHover aria-label="Jobs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Job</Table.Th>
-            <Table.Th>State</Table.Th>
-            <Table.Th w={200}>Progress</Table.Th>
-            <Table.Th>Rate</Table.Th>
-            <Table.Th>Time left, and why</Table.Th>
-            {everybody && <Table.Th>Owner</Table.Th>}
-            <Table.Th>Created</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {jobs.map((job) => (
-            <JobRow key={job.jobId} job={job} everybody={everybody} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  );
-}
-
-function JobRow({ job, everybody }: { job: Job; everybody?: true }) {
-  const jobId = String(job.jobId);
-  return (
-    <Table.Tr data-job={job.jobId}>
-      <Table.Td maw={320}>
-        <GoTo to="/jobs/$jobId" params={{ jobId }} fw={500} className="stored">
-          {job.name ?? `Job ${jobId}`}
-        </GoTo>
-        <Text size="xs" c="dimmed" className="stored">
-          {jobId} · {job.pipeline}
-          {job.fileName && job.fileName !== job.name && ` · ${job.fileName}`}
-        </Text>
-      </Table.Td>
-      <Table.Td>
-        <StateBadge state={job.queueState} />
-      </Table.Td>
-      <Table.Td>
-        <JobProgress counts={job.counts} total={job.totalItems} size="sm" />
-        {job.failedItems > 0 && (
-          <GoTo to="/jobs/$jobId" params={{ jobId }} search={{ status: ["ERROR"] }} size="xs">
-            See {many(job.failedItems, "failed row")}
-          </GoTo>
-        )}
-      </Table.Td>
-      <Table.Td className="numbers">{rate(job.perSecond)}</Table.Td>
-      <Table.Td maw={260}>
-        <Text size="sm" className="stored">
-          {job.import?.state === "failed" ? "The file could not be read to its end" : (etaSentence(job) ?? "–")}
-        </Text>
-      </Table.Td>
-      {everybody && <Table.Td className="stored">{job.owner ?? "–"}</Table.Td>}
-      <Table.Td>
-        <When at={job.createdAt} />
-      </Table.Td>
-    </Table.Tr>
   );
 }

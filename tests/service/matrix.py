@@ -55,6 +55,14 @@ async def _finished_job(world: World) -> Values:
     return {"jobId": world.job_id}
 
 
+async def _job_item(world: World) -> Values:
+    return {"jobId": world.job_id, "itemId": world.items["DONE"]}
+
+
+async def _waiting_item(world: World) -> Values:
+    return {"taskId": await world.waiting()}
+
+
 async def _item(world: World) -> Values:
     return {"taskId": world.items["DONE"]}
 
@@ -138,6 +146,9 @@ ROWS: dict[tuple[str, str], Row] = {
         access=Access.OPERATORS, body=lambda world: {"pipeline": "add", "items": [{"left": 1, "right": 2}]}
     ),
     ("GET", "/api/jobs/{jobId}"): Row(access=Access.OWNER_READS, ids=_job),
+    ("GET", "/api/jobs/{jobId}/timeline"): Row(access=Access.OWNER_READS, ids=_job),
+    ("GET", "/api/jobs/{jobId}/slice"): Row(access=Access.OWNER_READS, ids=_job),
+    ("GET", "/api/jobs/{jobId}/items/{itemId}/neighbours"): Row(access=Access.OWNER_READS, ids=_job_item),
     ("DELETE", "/api/jobs/{jobId}"): Row(access=Access.OWNER_WRITES, ids=_job),
     ("POST", "/api/jobs/{jobId}/pause"): Row(access=Access.OWNER_WRITES, ids=_job),
     ("POST", "/api/jobs/{jobId}/resume"): Row(access=Access.OWNER_WRITES, ids=_job),
@@ -220,6 +231,7 @@ ROWS: dict[tuple[str, str], Row] = {
     ),
     ("GET", "/api/errors"): Row(access=Access.OWNER_READS, query=_of_job),
     ("GET", "/api/tasks/{taskId}"): Row(access=Access.OWNER_READS, ids=_item),
+    ("POST", "/api/tasks/{taskId}/cancel"): Row(access=Access.OWNER_WRITES, ids=_waiting_item),
     ("GET", "/api/tasks/{taskId}/why"): Row(access=Access.OWNER_READS, ids=_item),
     # website analysis
     ("GET", "/api/analyses"): Row(access=Access.VIEWERS),

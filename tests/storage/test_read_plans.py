@@ -251,3 +251,36 @@ async def test_a_row_of_a_file_is_found_by_halving(filled: asyncpg.Connection) -
     rows, indexes = await touched(filled, load("items").at_or_after, 7, 20_000)
     assert rows["tasks"] <= 1
     assert "tasks_job" in indexes
+
+
+async def test_a_page_of_jobs_reads_a_window_of_its_owner(filled: asyncpg.Connection) -> None:
+    left_as_it_was = filled.transaction()
+    await left_as_it_was.start()
+    try:
+        await filled.execute(
+            """insert into penstock.jobs (pipeline, name, owner)
+               select 'mail', 'job ' || n, 'user ' || n % 100 from generate_series(1, 20000) n"""
+        )
+        await filled.execute("analyze penstock.jobs")
+        values = (NEWEST, 50, 50, None, None, None, None)
+        rows, indexes = await touched(filled, load("job_lists").newest, *values)
+        assert rows["jobs"] <= 50
+        assert "jobs_pkey" in indexes
+        rows, indexes = await touched(filled, load("job_lists").newest_of_owner, *values, "user 7")
+        assert rows["jobs"] <= 50
+        assert "jobs_owner" in indexes
+    finally:
+        await left_as_it_was.rollback()
+
+
+async def test_how_a_job_went_is_read_from_the_ends_of_its_index(filled: asyncpg.Connection) -> None:
+    for query, values, most in (("ends", (7,), 10), ("minutes", (7, 100), 200), ("paces", ([7], 100), 200)):
+        rows, indexes = await touched(filled, getattr(load("job_lists"), query), *values)
+        assert rows.get("outcomes", 0) <= most, query
+        assert rows.get("outcomes", 0) == 0 or indexes >= {"outcomes_job"}, query
+
+
+async def test_what_a_job_waits_for_is_the_front_of_its_lanes(filled: asyncpg.Connection) -> None:
+    rows, indexes = await touched(filled, load("job_lists").heads, [7, 8, 9])
+    assert rows["queue"] <= 3
+    assert "queue_ready" in indexes

@@ -237,6 +237,15 @@ async def test_a_closed_limiter_is_the_reason_when_the_last_run_was_throttled(wo
     assert why.until is not None
 
 
+async def test_a_limit_that_was_never_closed_holds_nothing_up(world: World) -> None:
+    task_id = await world.enqueue()
+    worker = await world.worker()
+    [claimed] = await world.claim(worker)
+    await world.release(worker, claimed, "throttled", 0, error='{"type": "LimiterBusy", "key": "wikidata"}')
+    await world.connection.execute("insert into penstock.limits (key, rate) values ('wikidata', 5)")
+    assert (await world.why(task_id)).reason is not Reason.LIMITER
+
+
 async def test_a_task_behind_others_says_how_many(world: World) -> None:
     await world.worker()
     for _ in range(3):

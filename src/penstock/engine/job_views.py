@@ -52,7 +52,7 @@ async def page(connection: Connection, *, before: int | None, owner: str | None,
         rows = await jobs.listing(connection, before=before, owner=owner, limit=limit)
         moved = await reads.job_movements(connection, [row["id"] for row in rows])
         now = await dead_letters.database_now(connection)
-    return [_view(row, moved[row["id"]], now) for row in rows]
+    return [view_of(row, moved[row["id"]], now) for row in rows]
 
 
 async def show(connection: Connection, job_id: int, errors: int = 3) -> JobDetails:
@@ -70,7 +70,7 @@ async def show(connection: Connection, job_id: int, errors: int = 3) -> JobDetai
         file = await imports.get(connection, job_id)
         callback = await callbacks.get(connection, job_id)
         now = await dead_letters.database_now(connection)
-    view = _view(row, moved, now, per_second=lately / min(60.0, max((now - row["created_at"]).total_seconds(), 1.0)))
+    view = view_of(row, moved, now, per_second=lately / min(60.0, max((now - row["created_at"]).total_seconds(), 1.0)))
     if due_at is not None:
         view = replace(view, eta_seconds=None)  # the rate of the last minute says nothing about what is not due
     return JobDetails(
@@ -84,7 +84,9 @@ async def show(connection: Connection, job_id: int, errors: int = 3) -> JobDetai
     )
 
 
-def _view(row: Mapping[str, Any], moved: Mapping[str, Any], now: datetime, per_second: float | None = None) -> JobView:
+def view_of(
+    row: Mapping[str, Any], moved: Mapping[str, Any], now: datetime, per_second: float | None = None
+) -> JobView:
     counts = counts_of(moved)
     left = counts.pending + counts.processing
     state = state_of(moved, counts)

@@ -8,10 +8,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from penstock.engine.job_counts import JobCounts
+from penstock.engine.job_eta import Cause
 from penstock.engine.job_steps import Steps
 from penstock.engine.job_views import JobView
 from penstock.service.wire import Wire
 from penstock.storage.callbacks import Callback
+from penstock.storage.files import File
 from penstock.storage.imports import Import
 
 QueueState = Literal["QUEUED", "RUNNING", "PAUSED", "DONE", "FAILED", "CANCELLED"]
@@ -64,6 +66,21 @@ class JobBody(Wire):
     result_columns: list[str]
     file_name: str | None
     import_: ImportState | None = Field(alias="import")
+    per_second: float | None = Field(description="Endings of the last minute; null where it is not moving.")
+    eta_seconds: float | None = Field(description="At that rate; null where nothing moves or nothing is left.")
+    eta_cause: str | None = Field(
+        description="What holds it up: a pause, a stage without a worker, a limit, busy processors; null: not known."
+    )
+
+
+class JobFile(Wire):
+    """What it was made from. `sha256` in hexadecimal digits."""
+
+    name: str
+    media_type: str
+    size_bytes: int | None
+    sha256: str | None
+    stored_at: datetime | None
 
 
 class JobStep(Wire):
@@ -92,8 +109,6 @@ class JobDetail(JobBody):
     )
     progress: float = Field(ge=0, le=1, description="The share of all stages of all items that is behind them.")
     steps: list[JobStep] = Field(description="In the order of the pipeline.")
-    per_second: float | None
-    eta_seconds: float | None
     next_due_at: datetime | None = Field(
         description="Nothing of it can run before; null: something can, or nothing waits."
     )
@@ -103,6 +118,10 @@ class JobDetail(JobBody):
     pause_reason: str | None
     callback: JobCallback | None
     options: dict[str, Any]
+    file: JobFile | None
+    priority: int | None = Field(description="-100 is served first, 100 last; null before its first item.")
+    cancelled_by: str | None
+    retention_days: float = Field(description="Items that have ended are kept this long.")
 
 
 def counts_of(counts: JobCounts) -> Counts:
@@ -136,6 +155,18 @@ def callback_of(found: Callback | None) -> JobCallback | None:
     return None if found is None else JobCallback.model_validate(asdict(found))
 
 
+def file_of(found: File | None) -> JobFile | None:
+    if found is None:
+        return None
+    return JobFile(
+        name=found.name,
+        media_type=found.media_type,
+        size_bytes=found.size_bytes,
+        sha256=None if found.sha256 is None else found.sha256.hex(),
+        stored_at=found.stored_at,
+    )
+
+
 def steps_of(found: Steps) -> dict[str, Any]:
     """The fields of a detail about the way through the stages."""
     return {
@@ -145,7 +176,7 @@ def steps_of(found: Steps) -> dict[str, Any]:
     }
 
 
-def fields_of(job: JobView, found: Import | None) -> dict[str, Any]:
+def fields_of(job: JobView, found: Import | None, cause: Cause | None) -> dict[str, Any]:
     """What the list and the detail share."""
     metadata: Mapping[str, Any] = job.metadata
     counts = job.counts
@@ -165,4 +196,7 @@ def fields_of(job: JobView, found: Import | None) -> dict[str, Any]:
         "result_columns": list(metadata.get("result_columns", ())),
         "file_name": metadata.get("file_name"),
         "import_": import_of(found),
+        "per_second": job.per_second,
+        "eta_seconds": None if cause is not None and cause.stops else job.eta_seconds,
+        "eta_cause": None if cause is None else cause.sentence,
     }

@@ -39,6 +39,8 @@ export const queries = new QueryClient({
   }),
 });
 
+const CLOSE = { "aria-label": "Close" };
+
 /** A sentence in the corner, which stays: people read it after the fact. */
 export function tellProblem(error: unknown): void {
   const problem = error instanceof Problem ? error : null;
@@ -48,9 +50,10 @@ export function tellProblem(error: unknown): void {
     title: problem?.body.title ?? "That did not work",
     message: error instanceof Error ? error.message : String(error),
     autoClose: 12_000,
+    closeButtonProps: CLOSE,
   });
 }
 
 export function tellDone(message: string): void {
-  notifications.show({ color: "green", message, autoClose: 5000 });
+  notifications.show({ color: "green", message, autoClose: 5000, closeButtonProps: CLOSE });
 }

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
-from penstock.engine import job_views
+from penstock.engine import job_lists, job_views
 from penstock.engine.steering import jobs as steering
 from penstock.engine.steering import tasks as task_steering
-from penstock.lifecycle import State
+from penstock.lifecycle import JobState, State
 from penstock.service.actor import Actor, Operator, Viewer
 from penstock.service.ground import Ground, ground_of
 from penstock.service.job_wire import (
@@ -21,13 +21,14 @@ from penstock.service.job_wire import (
     callback_of,
     counts_of,
     fields_of,
+    file_of,
     steps_of,
 )
 from penstock.service.ownership import look_at_job, owner_of_job, whose
-from penstock.service.parameters import COUNTED, LONGEST_NAME, STORABLE, After, Flag, PageSize, Text, UserId
+from penstock.service.parameters import COUNTED, LONGEST_NAME, STORABLE, After, Flag, Name, PageSize, Text, UserId
 from penstock.service.problems import Problem, documented, not_found
 from penstock.service.wire import MOST_ID, JobId, Wire
-from penstock.storage import imports, items, jobs
+from penstock.storage import files, imports, items, jobs
 from penstock.storage.imports import Import
 
 router = APIRouter(prefix="/api/jobs", tags=["jobs"], responses=documented(409, 429))
@@ -86,23 +87,33 @@ class KickedOff(Wire):
 
 @router.get("", operation_id="listJobs")
 async def list_jobs(
-    request: Request, actor: Viewer, page_size: PageSize = 50, after: After = None, user_id: UserId = "me"
+    request: Request,
+    actor: Viewer,
+    page_size: PageSize = 50,
+    after: After = None,
+    user_id: UserId = "me",
+    state: Annotated[QueueState | None, Query(description="Only those in this state.")] = None,
+    pipeline: Annotated[Name | None, Query(description="Only those of this pipeline.")] = None,
+    q: Annotated[Name | None, Query(description="Only those with this in the name of the job or its file.")] = None,
 ) -> JobPage:
-    """Newest first. Counts come from counters that are kept, so the list is as quick for a job of ten million rows."""
+    """Newest first. Counts come from counters that are kept, so the list is as quick for a job of ten million rows.
+    Filters look at a bounded number of jobs: a page may be short, or empty, and still have a next one."""
     ground = ground_of(request)
-    owner = whose(actor, user_id)
-    query = ("jobs", user_id)
+    wanted = job_lists.JobFilter(owner=whose(actor, user_id), pipeline=pipeline, word=q or None)
+    query = ("jobs", user_id, state, pipeline, q)
     before = None if after is None else ground.cursors.take(actor.name, query, after)[0]
     assert before is None or isinstance(before, int)
     async with ground.app.connection() as connection:
-        found = await job_views.page(connection, before=before, owner=owner, limit=page_size)
-        imported = await imports.get_many(connection, [job.id for job in found])
+        found = await job_lists.find(
+            connection, wanted, state=None if state is None else JobState[state], before=before, limit=page_size
+        )
+        imported = await imports.get_many(connection, [job.id for job in found.jobs])
     if user_id == "all":
         await ground.note_look(actor.entry("jobs.look_at_all", kind="job"))
-    more = ground.cursors.give(actor.name, query, [found[-1].id]) if len(found) == page_size else None
+    place = found.next_before
     return JobPage(
-        items=[JobBody(**fields_of(job, imported.get(job.id))) for job in found],
-        next_cursor=more,
+        items=[JobBody(**fields_of(job, imported.get(job.id), found.causes.get(job.id))) for job in found.jobs],
+        next_cursor=None if place is None else ground.cursors.give(actor.name, query, [place]),
     )
 
 
@@ -118,14 +129,16 @@ async def _detail(ground: Ground, job_id: int) -> JobDetail:
     async with ground.app.connection() as connection:
         details = await job_views.show(connection, job_id, errors=1)
         pulse = await items.pulse(connection, job_id)
-    found = details.file
+        row = await jobs.get(connection, job_id) or {}
+        found = details.file
+        looked_at = [(row, details.job, found is not None and found.open)]
+        causes = await job_lists.causes(connection, looked_at, details.job.read_at) if row else {}
+        file = None if found is None else await files.get(connection, found.file_id)
     failed = details.newest_errors
     paused = next((lane for lane in details.lanes if lane["paused_at"] is not None), None)
     return JobDetail(
-        **fields_of(details.job, found),
+        **fields_of(details.job, found, causes.get(job_id)),
         **steps_of(details.steps),
-        per_second=details.job.per_second,
-        eta_seconds=details.job.eta_seconds,
         next_due_at=details.next_due_at,
         last_heartbeat=pulse,
         last_error=_last_error(failed, found),
@@ -133,6 +146,10 @@ async def _detail(ground: Ground, job_id: int) -> JobDetail:
         pause_reason=None if paused is None else paused["pause_reason"],
         callback=callback_of(details.callback),
         options=dict(details.job.metadata.get("options") or {}),
+        file=file_of(file),
+        priority=next((lane["priority"] for lane in details.lanes), None),
+        cancelled_by=row.get("cancelled_by"),
+        retention_days=ground.settings.retention_days,
     )
 
 

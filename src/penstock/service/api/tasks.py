@@ -5,17 +5,19 @@ from typing import Any
 
 import orjson
 from fastapi import APIRouter, Request
+from pydantic import Field
 
 from penstock.engine import task_views
+from penstock.engine.steering import tasks as steering
 from penstock.engine.why import explain
 from penstock.lifecycle import State
-from penstock.service.actor import Viewer
+from penstock.service.actor import Operator, Viewer
 from penstock.service.ground import ground_of
-from penstock.service.ownership import look_at_task
+from penstock.service.ownership import look_at_task, owner_of_task
 from penstock.service.problems import documented
 from penstock.service.wire import TaskId, Wire
 
-router = APIRouter(prefix="/api/tasks", tags=["items"], responses=documented())
+router = APIRouter(prefix="/api/tasks", tags=["items"], responses=documented(409))
 
 
 class Attempt(Wire):
@@ -23,6 +25,8 @@ class Attempt(Wire):
 
     at: datetime
     stage: int
+    stage_name: str | None
+    worker_name: str | None
     run: int
     attempt: int
     burned: bool
@@ -52,6 +56,7 @@ class Item(Wire):
     max_attempts: int | None
     run: int
     locked_by: int | None
+    worker_name: str | None = Field(description="Who runs it, or ran it last.")
     locked_at: datetime | None
     run_at: datetime | None
     created_at: datetime
@@ -63,6 +68,11 @@ class Item(Wire):
     error: Any
     history: list[Attempt]
     checkpoints: list[Checkpoint]
+
+
+class Cancelled(Wire):
+    item_id: int
+    status: str
 
 
 class Why(Wire):
@@ -103,10 +113,20 @@ async def why(request: Request, actor: Viewer, task_id: TaskId) -> Why:
     )
 
 
+@router.post("/{taskId}/cancel", operation_id="cancelItem")
+async def cancel(request: Request, actor: Operator, task_id: TaskId) -> Cancelled:
+    """One that waits ends CANCELLED at once; one that runs is asked to stop, and is PROCESSING until it does."""
+    ground = ground_of(request)
+    owner = await owner_of_task(ground, actor, task_id)
+    state = await steering.cancel(ground.app, task_id, by=actor.name)
+    await ground.note(actor.entry("task.cancel", kind="task", object=task_id, owner=owner))
+    return Cancelled(item_id=task_id, status=state.name)
+
+
 def _item(task: dict[str, Any]) -> Item:
     held = task["state"] == State.PROCESSING.name
     shared = ("job_id", "owner", "pipeline", "stage", "attempts", "max_attempts", "run", "run_at", "created_at")
-    more = ("updated_at", "idempotency_key", "replaces", "input", "result", "error")
+    more = ("updated_at", "idempotency_key", "replaces", "input", "result", "error", "worker_name")
     return Item(
         item_id=task["task_id"],
         status=task["state"],

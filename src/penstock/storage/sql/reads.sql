@@ -227,7 +227,7 @@ select now() as read_at, t.id as task_id, t.job_id, q.task_id is not null as que
        l.cancelled_at as lane_cancelled_at, l.cancelled_by as lane_cancelled_by,
        w.name as worker_name, w.lease_until, w.stopped_at, w.died_at,
        a.cause, a.next_run_at, a.error ->> 'type' as cause_type, a.error ->> 'message' as cause_message,
-       a.error ->> 'key' as limit_key, x.blocked_until, x.blocked_reason
+       a.error ->> 'key' as limit_key, nullif(x.blocked_until, '-infinity') as blocked_until, x.blocked_reason
 from penstock.tasks t
 left join penstock.queue q on q.task_id = t.id
 left join penstock.outcomes o on o.task_id = t.id

@@ -44,8 +44,9 @@ select id from penstock.tasks where id = any ($1::bigint[])
 
 -- name: get
 select s.*, s.result::text as result_text, s.error::text as error_text, t.input::text as input, t.idempotency_key,
-       t.options::text as options, t.trace, t.replaces
+       t.options::text as options, t.trace, t.replaces, w.name as worker_name
 from penstock.task_states s join penstock.tasks t on t.id = s.task_id
+left join penstock.workers w on w.id = s.worker
 where s.task_id = $1
 
 -- name: age
@@ -53,8 +54,12 @@ where s.task_id = $1
 select extract(epoch from now() - created_at)::double precision from penstock.tasks where id = $1
 
 -- name: history
-select at, lease, worker, stage, run, attempt, burned, cause, error::text as error, next_run_at
-from penstock.attempts where task_id = $1 order by at, lease
+select a.at, a.lease, a.worker, a.stage, a.run, a.attempt, a.burned, a.cause, a.error::text as error, a.next_run_at,
+       s.name as stage_name, w.name as worker_name
+from penstock.attempts a
+left join penstock.stages s on s.id = a.stage
+left join penstock.workers w on w.id = a.worker
+where a.task_id = $1 order by a.at, a.lease
 
 -- name: enqueue_named
 -- The same call with named parameters and plain casts, for drivers that bind by name.

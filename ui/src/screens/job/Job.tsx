@@ -1,5 +1,94 @@
+import { Stack, Tabs } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
+import { number } from "~/address";
+import { GoTo } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
+import { Loading, Trouble } from "~/blocks/Trouble";
+import { When } from "~/blocks/When";
+import { GridTab } from "./GridTab";
+import { ItemDrawer } from "./ItemDrawer";
+import { JobActions } from "./JobActions";
+import { JobNotices } from "./JobNotices";
+import { JobSummary } from "./JobSummary";
+import { PendingTab } from "./PendingTab";
+import { TABS } from "./routes";
+import { SettingsTab } from "./SettingsTab";
+import { TimelineTab } from "./TimelineTab";
+import { useJob, type JobDetail } from "./useJob";
+
+const route = getRouteApi("/jobs/$jobId");
 
 export function Job() {
-  return <Page title="Job">Not built yet.</Page>;
+  const { jobId } = route.useParams();
+  const found = useJob(number(jobId) ?? 0);
+  if (found.data) return <Shown job={found.data} />;
+  return (
+    <Page title={`Job ${jobId}`}>
+      {found.isPending ? (
+        <Loading />
+      ) : (
+        <>
+          <Trouble error={found.error} again={() => void found.refetch()} />
+          <GoTo to="/jobs">All jobs</GoTo>
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Shown({ job }: { job: JobDetail }) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const tab = search.tab ?? "grid";
+  const open = (item: number | undefined) => void navigate({ search: (was) => ({ ...was, item }), replace: item === undefined || search.item !== undefined });
+  return (
+    <Page
+      title={job.name ?? `Job ${job.jobId}`}
+      about={
+        <span className="stored">
+          Job {job.jobId} · {job.pipeline}
+          {job.fileName && job.fileName !== job.name && ` · ${job.fileName}`}
+          {job.owner && ` · ${job.owner}`} · <When at={job.createdAt} />
+        </span>
+      }
+      actions={<JobActions job={job} />}
+    >
+      <Stack gap="md">
+        <JobSummary job={job} />
+        <JobNotices job={job} />
+        <Tabs
+          value={tab}
+          keepMounted={false}
+          onChange={(chosen) => void navigate({ search: (was) => ({ ...was, tab: TABS.find((one) => one === chosen), item: undefined }) })}
+        >
+          <Tabs.List mb="sm">
+            <Tabs.Tab value="grid">Grid</Tabs.Tab>
+            <Tabs.Tab value="pending">Pending</Tabs.Tab>
+            <Tabs.Tab value="timeline">Timeline</Tabs.Tab>
+            <Tabs.Tab value="settings">Settings</Tabs.Tab>
+          </Tabs.List>
+          <Tabs.Panel value="grid">
+            <GridTab job={job} />
+          </Tabs.Panel>
+          <Tabs.Panel value="pending">
+            <PendingTab job={job} />
+          </Tabs.Panel>
+          <Tabs.Panel value="timeline">
+            <TimelineTab job={job} />
+          </Tabs.Panel>
+          <Tabs.Panel value="settings">
+            <SettingsTab job={job} />
+          </Tabs.Panel>
+        </Tabs>
+      </Stack>
+      {search.item !== undefined && (
+        <ItemDrawer
+          itemId={search.item}
+          onClose={() => open(undefined)}
+          onGo={open}
+          among={tab === "pending" ? { statuses: ["PENDING", "PROCESSING"] } : { statuses: search.status, byTime: search.sort === "updated" }}
+        />
+      )}
+    </Page>
+  );
 }

@@ -1,5 +1,201 @@
+import { Button, Group, Select, Switch, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { ArrowUp, Search, Upload } from "lucide-react";
+import { useState } from "react";
+import { api, ask, type Schemas } from "~/api/client";
+import { Empty } from "~/blocks/Empty";
+import { GoToButton } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
+import { Loading, Trouble } from "~/blocks/Trouble";
+import { count, stateWord } from "~/blocks/wording";
+import { useMe } from "~/shell/me";
+import { JobTable } from "./JobTable";
+import { merged, split } from "./list";
+import { JOB_STATES } from "./routes";
+
+type Job = Schemas["JobBody"];
+type State = Job["queueState"];
+type Filters = { state?: State; pipeline?: string; q?: string; everybody?: true };
+
+const route = getRouteApi("/jobs");
 
 export function Jobs() {
-  return <Page title="Jobs">Not built yet.</Page>;
+  const filters = route.useSearch();
+  const found = useJobs(filters);
+  const filtered = Boolean(filters.state || filters.pipeline || filters.q);
+  return (
+    <Page
+      title="Jobs"
+      about={filters.everybody ? "What everybody submitted, newest first." : "What you submitted, newest first."}
+      actions={
+        <GoToButton to="/upload" leftSection={<Upload size={16} aria-hidden />}>
+          Upload
+        </GoToButton>
+      }
+    >
+      <FilterBar filters={filters} />
+      {found.cold ? (
+        <Loading />
+      ) : found.error ? (
+        <Trouble error={found.error} again={found.again} />
+      ) : found.rows.length === 0 && found.waiting === 0 ? (
+        <NothingHere filtered={filtered} more={found.more} />
+      ) : (
+        <>
+          {found.waiting > 0 && (
+            <Group justify="center">
+              <Button size="xs" radius="xl" leftSection={<ArrowUp size={14} aria-hidden />} onClick={found.showNew} data-pill="new">
+                {count(found.waiting)} new
+              </Button>
+            </Group>
+          )}
+          <JobTable jobs={found.rows} everybody={filters.everybody} />
+        </>
+      )}
+      {found.more && (
+        <Group justify="center">
+          <Button variant="default" loading={found.busy} onClick={found.more}>
+            {filtered ? "Look further" : "Show more"}
+          </Button>
+        </Group>
+      )}
+    </Page>
+  );
+}
+
+function useJobs(filters: Filters) {
+  const { state, pipeline, q, everybody } = filters;
+  const key = JSON.stringify([state, pipeline, q, everybody]);
+  const found = useInfiniteQuery({
+    queryKey: ["jobs", "list", state, pipeline, q, everybody],
+    queryFn: ({ pageParam, signal }) =>
+      ask(
+        api.GET("/api/jobs", {
+          params: { query: { state, pipeline, q, userId: everybody ? "all" : "me", after: pageParam } },
+          signal,
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.nextCursor ?? undefined,
+  });
+
+  // Rows stand from the first answer after somebody came here; what is newer waits in the pill.
+  const [list, setList] = useState<{ key: string; data: unknown; jobs: Job[]; top: number | null }>({ key: "", data: null, jobs: [], top: null });
+  if (found.data && (list.data !== found.data || list.key !== key)) {
+    const fresh = found.data.pages.flatMap((page) => page.items);
+    const same = list.key === key;
+    const jobs = merged(same ? list.jobs : [], fresh, found.hasNextPage);
+    const known = same && list.top !== null && list.top > 0 ? list.top : null;
+    setList({ key, data: found.data, jobs, top: known ?? (found.isFetchedAfterMount ? (jobs[0]?.jobId ?? 0) : null) });
+  }
+  const { standing, waiting } = split(list.key === key ? list.jobs : [], list.top || Infinity);
+  return {
+    rows: standing,
+    waiting: waiting.length,
+    cold: found.isPending,
+    busy: found.isFetchingNextPage,
+    error: found.data ? null : found.error,
+    again: () => void found.refetch(),
+    more: found.hasNextPage ? () => void found.fetchNextPage() : undefined,
+    showNew: () => setList((was) => ({ ...was, top: was.jobs[0]?.jobId ?? 0 })),
+  };
+}
+
+function FilterBar({ filters }: { filters: Filters }) {
+  const navigate = route.useNavigate();
+  const me = useMe();
+  const [word, setWord] = useState(filters.q ?? "");
+  const change = (changed: Filters) => void navigate({ search: (was) => ({ ...was, ...changed }), replace: true });
+  const search = useDebouncedCallback((q: string) => change({ q: q || undefined }), 250);
+  // The word also changes from outside: a link, the way back, "Show all".
+  const [seen, setSeen] = useState(filters.q);
+  if (seen !== filters.q) {
+    setSeen(filters.q);
+    if ((filters.q ?? "") !== word.trim()) setWord(filters.q ?? "");
+  }
+  const pipelines = useQuery({
+    queryKey: ["pipelines"],
+    queryFn: ({ signal }) => ask(api.GET("/api/stages", { signal })),
+    select: (stages) => [...new Set(stages.items.map((stage) => stage.pipeline))].sort(),
+    staleTime: 300_000,
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Group gap="sm" align="flex-end">
+      <TextInput
+        label="Name"
+        placeholder="A word of the name or file"
+        leftSection={<Search size={14} aria-hidden />}
+        value={word}
+        maxLength={200}
+        onChange={(event) => {
+          setWord(event.currentTarget.value);
+          search(event.currentTarget.value.trim());
+        }}
+        w={{ base: "100%", xs: 240 }}
+      />
+      <Select
+        label="State"
+        placeholder="All"
+        clearable
+        clearButtonProps={{ "aria-label": "All states" }}
+        data={JOB_STATES.map((state) => ({ value: state, label: stateWord(state) }))}
+        value={filters.state ?? null}
+        onChange={(state) => change({ state: (state as State | null) ?? undefined })}
+        flex="1 1 140px"
+        maw={180}
+      />
+      <Select
+        label="Pipeline"
+        placeholder="All"
+        clearable
+        clearButtonProps={{ "aria-label": "All pipelines" }}
+        searchable
+        data={withChosen(pipelines.data ?? [], filters.pipeline)}
+        value={filters.pipeline ?? null}
+        onChange={(pipeline) => change({ pipeline: pipeline ?? undefined })}
+        flex="1 1 140px"
+        maw={220}
+      />
+      {me.role === "admin" && (
+        <Switch label="Everybody's" checked={filters.everybody ?? false} onChange={(event) => change({ everybody: event.currentTarget.checked || undefined })} pb={8} />
+      )}
+    </Group>
+  );
+}
+
+function withChosen(known: string[], chosen: string | undefined): string[] {
+  return chosen === undefined || known.includes(chosen) ? known : [...known, chosen];
+}
+
+function NothingHere({ filtered, more }: { filtered: boolean; more?: () => void }) {
+  if (!filtered)
+    return (
+      <Empty
+        kind="nothing"
+        title="No jobs yet"
+        action={
+          <GoToButton to="/upload" leftSection={<Upload size={16} aria-hidden />}>
+            Upload a file
+          </GoToButton>
+        }
+      >
+        A job is a file or a list of rows that is worked on. Upload one, and its rows appear here as they are stored.
+      </Empty>
+    );
+  return (
+    <Empty
+      kind="filtered"
+      title="No job matches"
+      action={
+        <GoToButton to="/jobs" variant="default">
+          Show all jobs
+        </GoToButton>
+      }
+    >
+      {more ? "None of the newest jobs does; older ones were not looked at yet." : "Your jobs are there; the filters hide them."}
+    </Empty>
+  );
 }

@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { flag, known, oneOf, text, type Search } from "~/address";
 import { root } from "~/root";
 
-const JOB_STATES = ["QUEUED", "RUNNING", "PAUSED", "DONE", "FAILED", "CANCELLED"] as const;
+export const JOB_STATES = ["QUEUED", "RUNNING", "PAUSED", "DONE", "FAILED", "CANCELLED"] as const;
 
 export const jobsRoutes = [
   createRoute({

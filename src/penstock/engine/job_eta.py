@@ -1,0 +1,80 @@
+"""Why a job takes as long as it does: what the first in line of each of its stages waits for.
+
+Pure: from what one look at the database found. The first stage that is held up names the cause.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from penstock.engine.wording import span, stage_label
+from penstock.engine.worker_views import processors_by_state
+from penstock.lifecycle import JobState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """``stops``: nothing gets past it, so the pace of the last minute says nothing about the end."""
+
+    sentence: str
+    stops: bool
+
+
+def cause_of(
+    job: Mapping[str, Any],
+    state: JobState,
+    *,
+    importing: bool,
+    heads: Sequence[Mapping[str, Any]],
+    live: Sequence[Mapping[str, Any]],
+    running: Mapping[int, int],
+    now: datetime,
+) -> Cause | None:
+    """``heads``: as ``job_lists.heads`` returns them; ``live``: workers; ``running``: by stage, of limited ones."""
+    if state is JobState.PAUSED:
+        return Cause(sentence=f"paused{_by(job)}", stops=True)
+    if state not in (JobState.QUEUED, JobState.RUNNING):
+        return None
+    found = [one for head in heads if (one := _of_head(head, live, running, now)) is not None]
+    if stopping := next((one for one in found if one.stops), None):
+        return stopping
+    if found:
+        return found[0]
+    return Cause(sentence="its file is still being stored", stops=False) if importing else None
+
+
+def _of_head(
+    head: Mapping[str, Any], live: Sequence[Mapping[str, Any]], running: Mapping[int, int], now: datetime
+) -> Cause | None:
+    """In the order in which a claim would be stopped."""
+    label = stage_label(head["pipeline"], head["name"])
+    if head["paused_at"] is not None:
+        return Cause(sentence=f"stage {label} is paused{_by(head)}", stops=True)
+    if not any(head["stage"] in worker["stages"] for worker in live):
+        return Cause(sentence=f"no live worker for stage {label}", stops=True)
+    if head["cause"] == "throttled" and head["limit_key"] is not None:
+        until = head["blocked_until"]
+        if until is not None and until > now:
+            why = f" ({head['blocked_reason']})" if head["blocked_reason"] else ""
+            return Cause(
+                sentence=f"limit {head['limit_key']} opens in {span((until - now).total_seconds())}{why}", stops=False
+            )
+        if head["rate"] is not None:
+            return Cause(sentence=f"limited by {head['limit_key']} {head['rate']:g}/s", stops=False)
+    if head["run_at"] > now:
+        tried = f"try {head['attempt'] + 1} of {head['max_attempts']}" if head["attempt"] else "the next one is due"
+        return Cause(sentence=f"{tried} in {span((head['run_at'] - now).total_seconds())}", stops=False)
+    if head["max_running"] is not None and running.get(head["stage"], 0) >= head["max_running"]:
+        return Cause(sentence=f"limited to {head['max_running']:,} at a time in stage {label}", stops=False)
+    states = processors_by_state(live, label)
+    every = sum(states.values())
+    if every and states.get("busy", 0) >= every:
+        busy = "the one processor" if every == 1 else f"all {every:,} processors"
+        return Cause(sentence=f"{busy} of stage {label} {'is' if every == 1 else 'are'} busy", stops=False)
+    return None
+
+
+def _by(row: Mapping[str, Any]) -> str:
+    who = f" by {row['paused_by']}" if row["paused_by"] else ""
+    return who + (f": {row['pause_reason']}" if row["pause_reason"] else "")

@@ -1,0 +1,130 @@
+import { Button, Menu, Textarea } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { Ban, Download, EllipsisVertical, Pause, Play, RotateCcw, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { api, ask } from "~/api/client";
+import { tellDone } from "~/api/queries";
+import { Confirm } from "~/blocks/Confirm";
+import { count, many } from "~/blocks/wording";
+import { Allowed } from "~/shell/Allowed";
+import { useRefusal } from "~/shell/me";
+import { ExportDialog } from "./ExportDialog";
+import { RunAgain } from "./RunAgain";
+import type { JobDetail } from "./useJob";
+
+type Asked = "pause" | "cancel" | "again" | "export" | "delete";
+
+export function JobActions({ job }: { job: JobDetail }) {
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const params = { path: { jobId: job.jobId } };
+  const touches = [["job", job.jobId], ["jobs"]];
+  const resume = useMutation({ mutationFn: () => ask(api.POST("/api/jobs/{jobId}/resume", { params })), meta: { touches } });
+  const refusal = useRefusal("operator", job.owner);
+  const cancelled = job.queueState === "CANCELLED" ? "It is cancelled; run items again to bring it back." : null;
+  const over = job.queueState === "DONE" || job.queueState === "FAILED" ? "Nothing of it waits or runs any more." : null;
+  const ended = job.totalItems - job.counts.pending - job.counts.processing;
+  const close = () => setAsked(null);
+  return (
+    <>
+      {job.queueState === "PAUSED" ? (
+        <Allowed role="operator" owner={job.owner}>
+          <Button variant="default" leftSection={<Play size={16} aria-hidden />} loading={resume.isPending} onClick={() => resume.mutate()}>
+            Resume
+          </Button>
+        </Allowed>
+      ) : (
+        <Allowed role="operator" owner={job.owner} unless={cancelled ?? over}>
+          <Button variant="default" leftSection={<Pause size={16} aria-hidden />} onClick={() => setAsked("pause")}>
+            Pause
+          </Button>
+        </Allowed>
+      )}
+      <Allowed role="operator" owner={job.owner} unless={ended === 0 ? "Nothing of it has ended yet." : null}>
+        <Button variant="default" leftSection={<RotateCcw size={16} aria-hidden />} onClick={() => setAsked("again")}>
+          Run again
+        </Button>
+      </Allowed>
+      <Button variant="default" leftSection={<Download size={16} aria-hidden />} onClick={() => setAsked("export")}>
+        Export
+      </Button>
+      <Menu position="bottom-end" withinPortal>
+        <Menu.Target>
+          <Button variant="default" px="xs" aria-label="More that can be done">
+            <EllipsisVertical size={16} aria-hidden />
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<Ban size={14} aria-hidden />} disabled={Boolean(refusal ?? cancelled ?? over)} onClick={() => setAsked("cancel")}>
+            Cancel job…
+          </Menu.Item>
+          <Menu.Item color="red" leftSection={<Trash2 size={14} aria-hidden />} disabled={Boolean(refusal)} onClick={() => setAsked("delete")}>
+            Delete job…
+          </Menu.Item>
+          {(refusal ?? cancelled ?? over) && <Menu.Label maw={240}>{refusal ?? cancelled ?? over}</Menu.Label>}
+        </Menu.Dropdown>
+      </Menu>
+      {asked === "pause" && <PauseJob job={job} onClose={close} />}
+      {asked === "cancel" && <CancelJob job={job} onClose={close} />}
+      {asked === "delete" && <DeleteJob job={job} onClose={close} />}
+      {asked === "again" && <RunAgain job={job} onClose={close} />}
+      {asked === "export" && <ExportDialog path={`/api/jobs/${job.jobId}/export`} rows={job.totalItems} onClose={close} />}
+    </>
+  );
+}
+
+type Props = { job: JobDetail; onClose: () => void };
+
+function PauseJob({ job, onClose }: Props) {
+  const [reason, setReason] = useState("");
+  const pause = useMutation({
+    mutationFn: () =>
+      ask(api.POST("/api/jobs/{jobId}/pause", { params: { path: { jobId: job.jobId } }, body: { reason: reason.trim() || null } })),
+    meta: { touches: [["job", job.jobId], ["jobs"]] },
+  });
+  return (
+    <Confirm title="Pause this job?" verb="Pause job" onConfirm={() => pause.mutateAsync()} onClose={onClose}>
+      {many(job.counts.pending, "waiting item")} will not be started; {many(job.counts.processing, "running item")} will go on to the end.
+      <Textarea
+        mt="sm"
+        label="Reason"
+        description="Shown to whoever asks why nothing moves."
+        maxLength={500}
+        value={reason}
+        onChange={(event) => setReason(event.currentTarget.value)}
+      />
+    </Confirm>
+  );
+}
+
+function CancelJob({ job, onClose }: Props) {
+  const cancel = useMutation({
+    mutationFn: () => ask(api.POST("/api/jobs/{jobId}/cancel", { params: { path: { jobId: job.jobId } } })),
+    meta: { touches: [["job", job.jobId], ["jobs"]] },
+    onSuccess: () => tellDone("The job is cancelled."),
+  });
+  return (
+    <Confirm title="Cancel this job?" verb="Cancel job" danger onConfirm={() => cancel.mutateAsync()} onClose={onClose}>
+      {many(job.counts.pending, "waiting item")} will end as cancelled, and {many(job.counts.processing, "running item")} will be asked to stop. What has
+      ended stays as it is: {count(job.processedItems)}. Cancelled items can be run again later.
+    </Confirm>
+  );
+}
+
+function DeleteJob({ job, onClose }: Props) {
+  const navigate = useNavigate();
+  const remove = useMutation({
+    mutationFn: () => ask(api.DELETE("/api/jobs/{jobId}", { params: { path: { jobId: job.jobId } } })),
+    // Not the job itself, which would be asked for once more and answered 404.
+    meta: { touches: [["jobs"]] },
+    onSuccess: () => {
+      tellDone(`Job ${job.jobId} is deleted.`);
+      void navigate({ to: "/jobs" });
+    },
+  });
+  return (
+    <Confirm title="Delete this job?" verb="Delete job" danger onConfirm={() => remove.mutateAsync()} onClose={onClose}>
+      {many(job.totalItems, "item")} with their results{job.file && ", and the file they came from,"} will be gone for everybody. This cannot be taken back.
+    </Confirm>
+  );
+}

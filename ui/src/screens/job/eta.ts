@@ -1,0 +1,24 @@
+// How long a job still takes, and why, in one sentence.
+import { duration, rate } from "~/blocks/wording";
+
+export type Paced = {
+  queueState: string;
+  perSecond: number | null;
+  etaSeconds: number | null;
+  etaCause: string | null;
+  totalItems: number;
+};
+
+const OPEN = new Set(["QUEUED", "RUNNING", "PAUSED"]);
+
+/** "37 min at 4.9/s, limited by wikidata 5/s"; null: it has ended. */
+export function etaSentence(job: Paced): string | null {
+  if (!OPEN.has(job.queueState)) return null;
+  const { perSecond, etaSeconds, etaCause } = job;
+  if (etaSeconds !== null) {
+    const pace = `${duration(etaSeconds)} at ${rate(perSecond)}`;
+    return etaCause ? `${pace}, ${etaCause}` : pace;
+  }
+  if (etaCause) return etaCause.charAt(0).toUpperCase() + etaCause.slice(1);
+  return job.totalItems === 0 ? "No items yet" : "Nothing has ended in the last minute, so there is no telling";
+}

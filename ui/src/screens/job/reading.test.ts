@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { inputPairs, resultPairs, webAddress } from "./reading";
+
+test("only web addresses become links", () => {
+  expect(webAddress("https://example.com/a b")).toBeNull();
+  expect(webAddress("https://example.com/a")).toBe("https://example.com/a");
+  expect(webAddress("javascript:alert(1)")).toBeNull();
+  expect(webAddress(" javascript:alert(1)//https://x")).toBeNull();
+  expect(webAddress("data:text/html,x")).toBeNull();
+  expect(webAddress("https://")).toBeNull();
+});
+
+test("the cells of a row are named by the columns of its file", () => {
+  expect(inputPairs({ row: 3, cells: ["bolt", "Acme", "extra"] }, ["Name", "Brand"])).toEqual([
+    ["Name", "bolt"],
+    ["Brand", "Acme"],
+    ["Column 3", "extra"],
+  ]);
+  expect(inputPairs({ left: 1 }, [])).toEqual([["left", 1]]);
+  expect(inputPairs(null, [])).toEqual([]);
+});
+
+test("a result of columns is read as pairs, anything else whole", () => {
+  expect(resultPairs({ columns: { Found: "x" }, normalized: {} })).toEqual([["Found", "x"]]);
+  expect(resultPairs({ a: 1 })).toEqual([["a", 1]]);
+  expect(resultPairs([1, 2])).toBeNull();
+  expect(resultPairs(7)).toBeNull();
+});

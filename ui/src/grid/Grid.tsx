@@ -109,7 +109,9 @@ export function Grid<R>(props: Props<R>) {
 
   function onKeyDown(event: KeyboardEvent): void {
     const id = (event.target as HTMLElement).closest<HTMLElement>("[data-row]")?.dataset.row;
-    const at = rows.findIndex((row) => String(idOf(row)) === id);
+    // Keys may come faster than the focus follows: what counts is where it goes.
+    const heading = id === undefined ? -1 : rows.findIndex((row) => idOf(row) === active.current);
+    const at = heading >= 0 ? heading : rows.findIndex((row) => String(idOf(row)) === id);
     const row = rows[at];
     if (row === undefined || (event.target as HTMLElement).matches("a, button, input, textarea")) return;
     const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? ROW * 10) / ROW) - 2);
@@ -145,6 +147,11 @@ export function Grid<R>(props: Props<R>) {
       aria-rowcount={total ?? -1}
       aria-colcount={columns.length + (picking ? 1 : 0)}
       onKeyDown={onKeyDown}
+      onFocus={(event) => {
+        const id = event.target.closest<HTMLElement>("[data-row]")?.dataset.row;
+        const row = rows.find((one) => String(idOf(one)) === id);
+        if (row !== undefined) active.current = idOf(row);
+      }}
       tabIndex={rows.length === 0 ? 0 : -1}
     >
       <div className={classes.head} role="row" style={{ width }}>

@@ -94,7 +94,7 @@ export function GoToRow({ onGo }: { onGo: (row: number) => void }) {
         thousandSeparator=","
         hideControls
         rightSection={
-          <ActionIcon type="submit" variant="subtle" size="sm" aria-label="Go" data-disabled={Number.isNaN(number) || undefined}>
+          <ActionIcon type="submit" variant="subtle" size={24} aria-label="Go" data-disabled={Number.isNaN(number) || undefined}>
             <CornerDownLeft size={14} aria-hidden />
           </ActionIcon>
         }
@@ -120,8 +120,7 @@ export function ColumnsMenu({ columns, shown, onChange }: ColumnsProps) {
           return (
             <Menu.Item
               key={column.id}
-              role="menuitemcheckbox"
-              aria-checked={on}
+              aria-label={`${on ? "Hide" : "Show"} ${column.name}`}
               leftSection={<Checkbox.Indicator size="xs" checked={on} aria-hidden />}
               onClick={() => onChange(columns.filter((one) => (one.id === column.id ? !on : shown.has(one.id))).map((one) => one.id))}
             >

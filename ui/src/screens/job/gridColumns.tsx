@@ -1,9 +1,9 @@
-import { Text } from "@mantine/core";
 import type { Schemas } from "~/api/client";
 import { StateBadge } from "~/blocks/StateBadge";
 import { When } from "~/blocks/When";
 import { count } from "~/blocks/wording";
 import type { Column } from "~/grid/Grid";
+import classes from "./grid.module.css";
 import type { Item } from "./gridRows";
 import { cellText, resultText } from "./gridText";
 
@@ -50,9 +50,7 @@ export const ERROR: ItemColumn = {
   header: "Error",
   width: 280,
   cell: (item) => item.error && (
-    <Text span size="sm" c="red">
-      {errorText(item)}
-    </Text>
+    <span className={classes.error}>{errorText(item)}</span>
   ),
   text: errorText,
 };

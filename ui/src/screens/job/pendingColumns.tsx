@@ -10,7 +10,7 @@ export function pendingColumns(jobs: ReadonlyMap<number, ItemJob> | null): ItemC
   return [
     textColumn("item", "Item ID", 110, (item) => String(item.itemId), "right"),
     ...(jobs === null ? [] : [jobColumn(jobs)]),
-    { ...textColumn("title", "Title / Brand", 260, summary) },
+    textColumn("title", "Title / Brand", 260, summary),
     STATUS,
     ATTEMPTS,
     { ...WHY, width: 260 },
@@ -25,7 +25,7 @@ function jobColumn(jobs: ReadonlyMap<number, ItemJob>): ItemColumn {
   return {
     ...textColumn("job", "Job ID", 190, (item) => String(item.jobId)),
     cell: (item) => (
-      <GoTo to="/jobs/$jobId" params={{ jobId: String(item.jobId) }} size="sm" aria-label={`Go to job ${item.jobId}`} tabIndex={-1}>
+      <GoTo to="/jobs/$jobId" params={{ jobId: String(item.jobId) }} size="sm" aria-label={`Go to job ${item.jobId}`}>
         {item.jobId}
         {jobs.get(item.jobId)?.name ? ` · ${jobs.get(item.jobId)?.name}` : ""}
       </GoTo>

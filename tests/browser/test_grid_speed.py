@@ -1,7 +1,7 @@
 """How quick the grid is, and that it stays whole while rows arrive and change.
 
-Quick by default; the sizes of the goals by environment variables, see bench/README.md. Absolute times on a shared machine say
-little: three times the goal is allowed, and the figure is printed.
+Quick by default; the sizes of the goals by environment variables, see bench/README.md. Absolute times on a shared
+machine say little: three times the goal is allowed, and the figure is printed.
 """
 
 import os
@@ -57,12 +57,13 @@ _WATCH = """
     for (const cell of document.querySelectorAll("[data-column='out:Matched title']")) {
       const row = cell.closest("[data-row]").dataset.row;
       const text = cell.textContent;
-      if (shown.has(row) && shown.get(row) !== text && text.startsWith("t")) window.latencies.push(now - Number(text.slice(1)));
+      if (shown.has(row) && shown.get(row) !== text) window.latencies.push(now - Number(text.slice(1)));
       shown.set(row, text);
     }
   };
   look();
-  new MutationObserver(look).observe(document.querySelector("[role=grid]"), { subtree: true, childList: true, characterData: true });
+  const what = { subtree: true, childList: true, characterData: true };
+  new MutationObserver(look).observe(document.querySelector("[role=grid]"), what);
 }
 """
 

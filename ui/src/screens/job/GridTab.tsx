@@ -56,8 +56,7 @@ export function GridTab({ job }: { job: Schemas["JobDetail"] }) {
   const { picked, picking, clear } = usePicked(JSON.stringify([jobId, status, group]), list.ids);
   const set = useCallback((changes: Partial<typeof search>) => void navigate({ search: (was) => ({ ...was, ...changes }), replace: true }), [navigate]);
   const onOpen = useCallback((item: Item) => set({ item: item.itemId }), [set]);
-  const opened = search.item !== undefined;
-  const onEscape = useCallback(() => (opened ? set({ item: undefined }) : clear()), [opened, set, clear]);
+  const onClose = useCallback(() => set({ item: undefined }), [set]);
   const matching = group === undefined ? countIn(job.counts, status ?? ITEM_STATES) : null;
 
   return (
@@ -97,7 +96,8 @@ export function GridTab({ job }: { job: Schemas["JobDetail"] }) {
         picking={picking}
         open={search.item ?? null}
         onOpen={onOpen}
-        onEscape={onEscape}
+        onClose={onClose}
+        onClear={clear}
         empty={
           filtered ? (
             <Empty

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { ArrowUp } from "lucide-react";
-import { useMemo, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, type ReactNode } from "react";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { count } from "~/blocks/wording";
 import { Grid, type Picking } from "~/grid/Grid";
@@ -18,22 +18,29 @@ type Props = {
   picking: Picking;
   open: number | null;
   onOpen: (item: Item) => void;
-  /** Closes what is open, or lets go of what is picked. */
-  onEscape: () => void;
+  onClose: () => void;
+  onClear: () => void;
   empty: ReactNode;
 };
 
 /** A list of items with its pill of new rows, its keys and its empty state. */
-export function ItemGrid({ label, list, columns, total, picking, open, onOpen, onEscape, empty }: Props) {
+export function ItemGrid({ label, list, columns, total, picking, open, onOpen, onClose, onClear, empty }: Props) {
   const { grid, news } = list;
+  // The drawer hears Escape itself, and may be gone when the key arrives here: it closes one thing, not two.
+  const opened = useRef(false);
+  useEffect(() => {
+    if (open !== null) opened.current = true;
+    const later = setTimeout(() => (opened.current = open !== null));
+    return () => clearTimeout(later);
+  }, [open]);
   const keys = useMemo<Key[]>(
     () => [
       { keys: "j", does: "Next row", act: focusGrid },
       { keys: "k", does: "Row before", act: focusGrid },
       { keys: "x", does: "Pick the row; Shift+X: all up to it", act: focusGrid },
-      { keys: "Escape", does: "Close the row, or let go of what is picked", act: onEscape },
+      { keys: "Escape", does: "Close the row, or let go of what is picked", act: () => (opened.current ? onClose() : onClear()) },
     ],
-    [onEscape],
+    [onClose, onClear],
   );
   useKeys(keys);
   if (grid.error !== null && grid.rows.length === 0) return <Trouble error={grid.error} again={grid.restart} />;

@@ -62,8 +62,7 @@ export function PendingList({ label, scope, ask: askFor, job, filter, search, on
   const meant = useMemo<Filter>(() => ({ ...filter, statuses: [...chosen], since, until }), [filter, chosen, since, until]);
   const matching = useMatching(picked.all, meant);
   const onOpen = useCallback((item: Item) => onSearch({ item: item.itemId }), [onSearch]);
-  const opened = search.item !== undefined;
-  const onEscape = useCallback(() => (opened ? onSearch({ item: undefined }) : clear()), [opened, onSearch, clear]);
+  const onClose = useCallback(() => onSearch({ item: undefined }), [onSearch]);
   const filtered = narrowed || search.status !== undefined || search.since !== undefined || search.until !== undefined;
 
   return (
@@ -83,7 +82,8 @@ export function PendingList({ label, scope, ask: askFor, job, filter, search, on
         picking={picking}
         open={search.item ?? null}
         onOpen={onOpen}
-        onEscape={onEscape}
+        onClose={onClose}
+        onClear={clear}
         empty={
           filtered ? (
             <Empty

@@ -24,12 +24,14 @@ export function pendingColumns(jobs: ReadonlyMap<number, ItemJob> | null): ItemC
 function jobColumn(jobs: ReadonlyMap<number, ItemJob>): ItemColumn {
   return {
     ...textColumn("job", "Job ID", 190, (item) => String(item.jobId)),
-    cell: (item) => (
-      <GoTo to="/jobs/$jobId" params={{ jobId: String(item.jobId) }} size="sm" aria-label={`Go to job ${item.jobId}`}>
-        {item.jobId}
-        {jobs.get(item.jobId)?.name ? ` · ${jobs.get(item.jobId)?.name}` : ""}
-      </GoTo>
-    ),
+    cell: (item) => {
+      const words = [item.jobId, jobs.get(item.jobId)?.name].filter(Boolean).join(" · ");
+      return (
+        <GoTo to="/jobs/$jobId" params={{ jobId: String(item.jobId) }} size="sm" aria-label={`Go to job ${words}`}>
+          {words}
+        </GoTo>
+      );
+    },
   };
 }
 

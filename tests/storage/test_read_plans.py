@@ -251,3 +251,12 @@ async def test_a_row_of_a_file_is_found_by_halving(filled: asyncpg.Connection) -
     rows, indexes = await touched(filled, load("items").at_or_after, 7, 20_000)
     assert rows["tasks"] <= 1
     assert "tasks_job" in indexes
+
+
+@pytest.mark.parametrize("name", ["of_job_backwards", "of_job_forwards"])
+async def test_a_group_of_errors_is_looked_for_in_the_index_of_its_job(filled: asyncpg.Connection, name: str) -> None:
+    place = (LATEST, NEWEST) if name == "of_job_backwards" else (EARLIEST, 0)
+    query = getattr(load("error_groups"), name)
+    rows, indexes = await touched(filled, query, 1, *place, EARLIEST, LATEST, 50, 300)
+    assert 0 < rows["outcomes"] <= 50
+    assert indexes == {"outcomes_job"}

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser import grid_world
-from tests.browser.looking import Looker
+from tests.browser.looking import SECONDS, Looker
 from tests.browser.world import World
 
 pytestmark = pytest.mark.timeout(240)
@@ -19,7 +19,10 @@ LINK = "javascript:alert(3)"
 @pytest.fixture(scope="module", autouse=True)
 def paused(world: World) -> Iterator[None]:
     grid_world.pause(world)
-    return
+    # A machine that does other things beside takes its time.
+    expect.set_options(timeout=SECONDS)
+    yield
+    expect.set_options(timeout=5000)
 
 
 def lamps(number: int) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 from tests.browser import grid_world
 from tests.browser.grid_world import Feeder
-from tests.browser.looking import Looker
+from tests.browser.looking import SECONDS, Looker
 from tests.browser.world import World
 
 pytestmark = pytest.mark.timeout(3600 if "PENSTOCK_TEST_GRID_ROWS" in os.environ else 240)
@@ -71,7 +71,10 @@ _WATCH = """
 @pytest.fixture(scope="module", autouse=True)
 def paused(world: World) -> Iterator[None]:
     grid_world.pause(world)
-    return
+    # A machine that does other things beside takes its time.
+    expect.set_options(timeout=SECONDS)
+    yield
+    expect.set_options(timeout=5000)
 
 
 def percentile(values: list[float], share: float) -> float:

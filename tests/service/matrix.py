@@ -67,6 +67,10 @@ async def _item(world: World) -> Values:
     return {"taskId": world.items["DONE"]}
 
 
+async def _selection(world: World) -> Values:
+    return {"selectionId": await world.selection()}
+
+
 async def _dead_letter(world: World) -> Values:
     return {"taskId": await world.dead_letter()}
 
@@ -166,6 +170,13 @@ ROWS: dict[tuple[str, str], Row] = {
     ("GET", "/api/pending"): Row(access=Access.OWNER_READS, query=_of_job),
     # Others' are left out of the answer.
     ("GET", "/api/items"): Row(access=Access.VIEWERS, query=lambda world: {"ids": world.items["NOT_FOUND"]}),
+    ("POST", "/api/selections"): Row(
+        access=Access.OWNER_WRITES,
+        body=lambda world: {"filter": {"jobId": world.job_id, "statuses": ["NOT_FOUND"]}},
+    ),
+    ("POST", "/api/selections/{selectionId}/actions"): Row(
+        access=Access.OWNER_WRITES, ids=_selection, body=lambda world: {"action": "reprocess"}
+    ),
     # files from elsewhere
     ("GET", "/api/ingestion/sources"): Row(access=Access.VIEWERS),
     ("POST", "/api/ingestion/sources"): Row(

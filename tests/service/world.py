@@ -43,6 +43,14 @@ class World:
         )
         return item.id
 
+    async def selection(self) -> int:
+        """One of ann's, of the item that was not found."""
+        ann = await self.service.client("ann")
+        answer = await ann.post("/api/selections", json={"itemIds": [self.items["NOT_FOUND"]]})
+        assert answer.status_code == 201, answer.text
+        selection_id: int = answer.json()["selectionId"]
+        return selection_id
+
     async def dead_message(self, raw: bytes = b"no envelope") -> int:
         """As a relay brings it home; its queue is none that is known here."""
         (row,) = await self.service.fetch(

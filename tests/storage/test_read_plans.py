@@ -284,3 +284,12 @@ async def test_what_a_job_waits_for_is_the_front_of_its_lanes(filled: asyncpg.Co
     rows, indexes = await touched(filled, load("job_lists").heads, [7, 8, 9])
     assert rows["queue"] <= 3
     assert "queue_ready" in indexes
+
+
+@pytest.mark.parametrize("name", ["of_job_backwards", "of_job_forwards"])
+async def test_a_group_of_errors_is_looked_for_in_the_index_of_its_job(filled: asyncpg.Connection, name: str) -> None:
+    place = (LATEST, NEWEST) if name == "of_job_backwards" else (EARLIEST, 0)
+    query = getattr(load("error_groups"), name)
+    rows, indexes = await touched(filled, query, 1, *place, EARLIEST, LATEST, 50, 300)
+    assert 0 < rows["outcomes"] <= 50
+    assert indexes == {"outcomes_job"}

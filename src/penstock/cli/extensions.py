@@ -4,4 +4,8 @@
 BUILT_IN = "penstock.cli.applications:app"
 
 # Functions that declare further tasks in the application: here, those of the service itself.
-EXTENSIONS = ("penstock.intake.importing:install", "penstock.intake.sources.scan:install")
+EXTENSIONS = (
+    "penstock.intake.importing:install",
+    "penstock.intake.sources.scan:install",
+    "penstock.engine.selection_actions:install",
+)

@@ -158,7 +158,7 @@ class PipelineDefinition:
     @property
     def takes_rows(self) -> bool:
         """Its tasks are rows of files: a number and the cells."""
-        return bool(self.stages) and {"row", "cells"} <= self.first.arguments.names
+        return not self.internal and bool(self.stages) and {"row", "cells"} <= self.first.arguments.names
 
     @property
     def takes_images(self) -> bool:

@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any
 from penstock.engine.wording import stage_label
 from penstock.storage import error_groups as table
 from penstock.storage.error_groups import Failure
+from penstock.storage.items import EARLIEST, LATEST, NEWEST, Place, Wanted
 
 if TYPE_CHECKING:
     from penstock.engine.app import Penstock
 
 MOST_FAILURES = 5000
 MOST_GROUPS = 200
+# So many failures are looked at for a page of one group; a page may end before it is full.
+LOOKED_AT = 2000
 _MESSAGE_CHARACTERS = 300
 
 # A word of six characters or more with a digit in it is an id (a UUID, a hash, an article number), other digits are
@@ -54,6 +57,51 @@ class ErrorGroups:
     failures: int
     groups_left_out: int
     complete: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Members of one group next to a place, nearest first. ``first`` and ``last``: what was looked at, also where
+    nothing matched; ``more``: the look ended before the failures did."""
+
+    places: tuple[Place, ...]
+    first: Place | None
+    last: Place | None
+    more: bool
+
+
+async def members(
+    connection: Any,
+    wanted: Wanted,
+    *,
+    newest_first: bool,
+    behind: Place | None,
+    limit: int,
+    looked_at: int = LOOKED_AT,
+) -> Look:
+    """Of the one job and the group that ``wanted`` names."""
+    start = behind or (Place(LATEST, NEWEST) if newest_first else Place(EARLIEST, 0))
+    seen = await table.window(
+        connection,
+        wanted.jobs[0],
+        newest_first=newest_first,
+        behind=(start.at, start.task_id),
+        since=wanted.since,
+        until=wanted.until,
+        most=looked_at,
+        message_characters=_MESSAGE_CHARACTERS,
+    )
+    found: list[Place] = []
+    last: Place | None = None
+    for task_id, at, error in seen:
+        last = Place(at, task_id)
+        if group_of(error) == wanted.group:
+            found.append(last)
+            if len(found) == limit:
+                break
+    first = Place(seen[0][1], seen[0][0]) if seen else None
+    more = len(found) == limit or len(seen) == looked_at
+    return Look(places=tuple(found), first=first, last=last, more=more)
 
 
 async def newest(app: "Penstock", *, hours: float, owner: str | None) -> ErrorGroups:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, assert_never
 
+from penstock.engine import error_groups
 from penstock.engine.wording import span
 from penstock.errors import InvalidSetting, JobNotFound, RowNotFound
 from penstock.lifecycle import State
@@ -64,6 +65,8 @@ async def page(
 ) -> ItemPage:
     """``row`` is the order of the file, of one job and in all states. The page that ends ``before`` a place has the
     same order as all others."""
+    if wanted.group is not None:
+        return await _page_of_group(connection, wanted, sort, after, before, limit)
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         if before is None:
             places = await _places(connection, wanted, sort, after, limit)
@@ -79,6 +82,33 @@ async def page(
         last=last,
         previous=first if after is not None or (before is not None and full) else None,
         next=last if before is not None or full else None,
+    )
+
+
+async def _page_of_group(
+    connection: Any, wanted: Wanted, sort: Sort, after: Place | None, before: Place | None, limit: int
+) -> ItemPage:
+    """Groups are no column: failures next to the place are looked through, a bounded number of them. The places at its
+    ends are those of the look, so that whoever goes on from an empty page gets further."""
+    backwards = before is not None
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        look = await error_groups.members(
+            connection,
+            wanted,
+            newest_first=(sort == "-updatedAt") is not backwards,
+            behind=before if backwards else after,
+            limit=limit,
+        )
+        places = look.places[::-1] if backwards else look.places
+        found = await items.rows(connection, [place.task_id for place in places])
+        columns = await _columns(connection, {row["job_id"] for row in found})
+    first, last = (look.last, look.first) if backwards else (look.first, look.last)
+    return ItemPage(
+        items=tuple(_item(row, columns.get(row["job_id"], ())) for row in found),
+        first=first,
+        last=last,
+        previous=first if after is not None or (backwards and look.more) else None,
+        next=last if backwards or look.more else None,
     )
 
 

@@ -1,6 +1,6 @@
 """Jobs as people see them: state, counts, rate and ETA, for one or a page of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -53,6 +53,15 @@ async def page(connection: Connection, *, before: int | None, owner: str | None,
         moved = await reads.job_movements(connection, [row["id"] for row in rows])
         now = await dead_letters.database_now(connection)
     return [view_of(row, moved[row["id"]], now) for row in rows]
+
+
+async def these(connection: Connection, job_ids: Sequence[int]) -> list[JobView]:
+    """Several by their ids; one that is gone is left out."""
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        rows = await jobs.get_many(connection, job_ids)
+        moved = await reads.job_movements(connection, [row["id"] for row in rows])
+        now = await dead_letters.database_now(connection)
+    return [_view(row, moved[row["id"]], now) for row in rows]
 
 
 async def show(connection: Connection, job_id: int, errors: int = 3) -> JobDetails:

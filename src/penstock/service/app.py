@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
 
+from penstock.engine import selection_actions
 from penstock.engine.app import Penstock
 from penstock.engine.worker.slice import Slices
 from penstock.intake import importing
@@ -23,6 +24,7 @@ def create(app: Penstock, *, further: Sequence[APIRouter] = (), live: Live | Non
     started by somebody it has to talk to."""
     beside = live or Live(app)
     importing.install(app)
+    selection_actions.install(app)
 
     @asynccontextmanager
     async def lifespan(api: FastAPI) -> AsyncIterator[None]:

@@ -3,7 +3,11 @@
 from datetime import datetime
 from typing import Any, Literal
 
+from pydantic import Field
+
 from penstock.engine.items import Item
+from penstock.engine.job_views import JobView
+from penstock.service.job_wire import QueueState
 from penstock.service.wire import Wire
 
 Status = Literal["PENDING", "PROCESSING", "DONE", "ERROR", "NOT_FOUND", "SKIPPED", "CANCELLED"]
@@ -34,6 +38,19 @@ class ItemBody(Wire):
     why: str | None
 
 
+class ItemJob(Wire):
+    """Of an item in a list over many jobs: what it is part of, and how far that is."""
+
+    job_id: int
+    name: str | None
+    type: str | None
+    owner: str | None
+    queue_state: QueueState
+    total_items: int
+    processed_items: int
+    failed_items: int
+
+
 class ItemPageBody(Wire):
     """`startCursor` and `endCursor` are at its ends, for `before` and `after`; null only of an empty page. Those of the
     neighbours are null where there was nothing more that way."""
@@ -43,10 +60,26 @@ class ItemPageBody(Wire):
     previous_cursor: str | None
     start_cursor: str | None
     end_cursor: str | None
+    jobs: list[ItemJob] = Field(description="Those of the items, in a list over many jobs.")
 
 
 class ItemsNow(Wire):
     items: list[ItemBody]
+    jobs: list[ItemJob]
+
+
+def job_of(job: JobView) -> ItemJob:
+    state: Any = job.state.name
+    return ItemJob(
+        job_id=job.id,
+        name=job.name,
+        type=job.metadata.get("type"),
+        owner=job.owner,
+        queue_state=state,
+        total_items=job.counts.total,
+        processed_items=job.counts.finished,
+        failed_items=job.counts.error,
+    )
 
 
 def body_of(item: Item, *, with_cells: bool) -> ItemBody:

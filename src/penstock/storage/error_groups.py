@@ -1,6 +1,6 @@
 """The newest failures, to be grouped. One function per query of ``sql/error_groups.sql``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -40,6 +40,26 @@ async def newest(
     rows = await connection.fetch(_sql.newest, hours, window, owner, most, message_characters)
     found = _failures([row for row in rows if row["task_id"] is not None])
     return Failures(found=found, complete=rows[0]["looked"] < window and len(found) < most)
+
+
+async def window(
+    connection: Connection,
+    job_id: int,
+    *,
+    newest_first: bool,
+    behind: tuple[datetime, int],
+    since: datetime,
+    until: datetime,
+    most: int,
+    message_characters: int,
+) -> list[tuple[int, datetime, Mapping[str, Any]]]:
+    """(task, when it failed, as much of the error as grouping needs), next to a place."""
+    query = _sql.of_job_backwards if newest_first else _sql.of_job_forwards
+    rows = await connection.fetch(query, job_id, *behind, since, until, most, message_characters)
+    return [
+        (row["task_id"], row["finished_at"], {"type": row["type"], "where": row["place"], "message": row["message"]})
+        for row in rows
+    ]
 
 
 async def of_job(connection: Connection, job_id: int, *, hours: float, most: int, message_characters: int) -> Failures:

@@ -19,12 +19,13 @@ LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """``since`` belongs to the range, ``until`` does not."""
+    """``since`` belongs to the range, ``until`` does not. ``group``: only failures of this group, of one job."""
 
     jobs: Sequence[int]
     states: Sequence[State]
     since: datetime = EARLIEST
     until: datetime = LATEST
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,10 @@ async def get(connection: Connection, job_id: int) -> dict[str, Any] | None:
     return None if row is None else _job(row)
 
 
+async def get_many(connection: Connection, job_ids: Sequence[int]) -> list[dict[str, Any]]:
+    return [_job(row) for row in await connection.fetch(_sql.get_many, job_ids)]
+
+
 async def metadata_of(connection: Connection, job_ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
     rows = await connection.fetch(_sql.metadata_of, job_ids)
     return {row["id"]: orjson.loads(row["metadata"]) for row in rows}

@@ -575,6 +575,27 @@ CREATE TABLE penstock.secrets (
     value bytea NOT NULL
 );
 
+CREATE TABLE penstock.selections (
+    id bigint NOT NULL,
+    owner text NOT NULL,
+    filter jsonb DEFAULT '{}'::jsonb NOT NULL,
+    picked bigint[],
+    left_out bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    n bigint NOT NULL,
+    estimate boolean NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE penstock.selections ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.selections_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE penstock.sessions (
     id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -802,6 +823,9 @@ ALTER TABLE ONLY penstock.schedules
 ALTER TABLE ONLY penstock.secrets
     ADD CONSTRAINT secrets_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY penstock.selections
+    ADD CONSTRAINT selections_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY penstock.sessions
     ADD CONSTRAINT sessions_hash_key UNIQUE (hash);
 
@@ -912,6 +936,8 @@ CREATE INDEX queue_sent ON penstock.queue USING btree (sent_at) WHERE ((sent_at 
 CREATE UNIQUE INDEX queue_unique ON penstock.queue USING btree (unique_key) WHERE ((unique_key IS NOT NULL) AND (worker IS NULL));
 
 CREATE INDEX schedules_due ON penstock.schedules USING btree (next_fire_at) WHERE (paused_at IS NULL);
+
+CREATE INDEX selections_expired ON penstock.selections USING btree (expires_at);
 
 CREATE INDEX sessions_age ON penstock.sessions USING btree (expires_at);
 

@@ -1,6 +1,6 @@
 import { Checkbox } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, useEffect, useEffectEvent, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
+import { memo, useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
 import classes from "./grid.module.css";
 import type { IdOf } from "./window";
 
@@ -37,6 +37,8 @@ type Props<R> = {
   onMore: (side: "after" | "before") => void;
   /** The ids on screen now, for patching. */
   onVisible?: (ids: (number | string)[]) => void;
+  /** Rows that have just changed: marked for a moment. */
+  fresh?: ReadonlySet<number | string>;
   height?: string;
 };
 
@@ -49,7 +51,7 @@ const PICK = 40;
  * One stop in the tab order; arrows, Home, End, Page keys move, Enter opens, Space picks.
  */
 export function Grid<R>(props: Props<R>) {
-  const { label, rows, columns, idOf, total, picking, open, onOpen, first, last, onMore, onVisible, height } = props;
+  const { label, rows, columns, idOf, total, picking, open, onOpen, first, last, onMore, onVisible, fresh, height } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const active = useRef<number | string | null>(null);
   const anchor = useRef<{ id: number | string; index: number } | null>(null);
@@ -94,9 +96,22 @@ export function Grid<R>(props: Props<R>) {
     });
   }
 
+  // From one that was picked to another: all in between.
+  const lastPicked = useRef<number | string | null>(null);
+  const toggle = picking?.toggle;
+  const pick = useCallback(
+    (id: number | string, range: boolean) => {
+      toggle?.(id, range && lastPicked.current !== null ? lastPicked.current : undefined);
+      lastPicked.current = id;
+    },
+    [toggle],
+  );
+
   function onKeyDown(event: KeyboardEvent): void {
     const id = (event.target as HTMLElement).closest<HTMLElement>("[data-row]")?.dataset.row;
-    const at = rows.findIndex((row) => String(idOf(row)) === id);
+    // Keys may come faster than the focus follows: what counts is where it goes.
+    const heading = id === undefined ? -1 : rows.findIndex((row) => idOf(row) === active.current);
+    const at = heading >= 0 ? heading : rows.findIndex((row) => String(idOf(row)) === id);
     const row = rows[at];
     if (row === undefined || (event.target as HTMLElement).matches("a, button, input, textarea")) return;
     const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? ROW * 10) / ROW) - 2);
@@ -114,7 +129,7 @@ export function Grid<R>(props: Props<R>) {
     if (event.metaKey || event.ctrlKey || event.altKey) return;
     if (next !== undefined) focus(next);
     else if (event.key === "Enter" && onOpen) onOpen(row);
-    else if ((event.key === " " || event.key === "x") && picking) picking.toggle(idOf(row));
+    else if ((event.key === " " || event.key === "x" || event.key === "X") && picking) pick(idOf(row), event.shiftKey);
     else return;
     event.preventDefault();
   }
@@ -132,6 +147,11 @@ export function Grid<R>(props: Props<R>) {
       aria-rowcount={total ?? -1}
       aria-colcount={columns.length + (picking ? 1 : 0)}
       onKeyDown={onKeyDown}
+      onFocus={(event) => {
+        const id = event.target.closest<HTMLElement>("[data-row]")?.dataset.row;
+        const row = rows.find((one) => String(idOf(one)) === id);
+        if (row !== undefined) active.current = idOf(row);
+      }}
       tabIndex={rows.length === 0 ? 0 : -1}
     >
       <div className={classes.head} role="row" style={{ width }}>
@@ -159,7 +179,8 @@ export function Grid<R>(props: Props<R>) {
               top={item.start}
               columns={columns}
               picked={picking ? picking.has(id) : undefined}
-              onPick={picking?.toggle}
+              onPick={pick}
+              fresh={fresh?.has(id) ?? false}
               opened={open === id}
               onOpen={onOpen}
               stop={tabStop === id}
@@ -177,19 +198,21 @@ type RowProps<R> = {
   top: number;
   columns: Column<R>[];
   picked?: boolean;
-  onPick?: Picking["toggle"];
+  onPick?: (id: number | string, range: boolean) => void;
+  fresh: boolean;
   opened: boolean;
   onOpen?: (row: R) => void;
   stop: boolean;
 };
 
-const GridRow = memo(function GridRow<R>({ row, id, top, columns, picked, onPick, opened, onOpen, stop }: RowProps<R>) {
+const GridRow = memo(function GridRow<R>({ row, id, top, columns, picked, onPick, fresh, opened, onOpen, stop }: RowProps<R>) {
   return (
     <div
       role="row"
       className={classes.row}
       data-row={id}
       data-opened={opened || undefined}
+      data-fresh={fresh || undefined}
       aria-selected={picked}
       tabIndex={stop ? 0 : -1}
       style={{ transform: `translateY(${top}px)`, height: ROW }}
@@ -199,7 +222,7 @@ const GridRow = memo(function GridRow<R>({ row, id, top, columns, picked, onPick
     >
       {picked !== undefined && (
         <div role="gridcell" className={classes.pick}>
-          <Checkbox size="xs" checked={picked} onChange={() => onPick?.(id)} aria-label={`Select ${id}`} tabIndex={-1} />
+          <Checkbox size="xs" checked={picked} onChange={(event) => onPick?.(id, (event.nativeEvent as MouseEvent).shiftKey)} aria-label={`Select ${id}`} tabIndex={-1} />
         </div>
       )}
       {columns.map((column) => (

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useReducer, useRef, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "react";
 import { append, nothing, patched, prepend, rowsOf, type IdOf, type Loaded, type Window } from "./window";
 
 export type Direction = { after?: string; before?: string };
@@ -58,7 +58,8 @@ export function useWindow<R>({ listKey, fetchPage, idOf, pageSize = PAGE, most =
   const [round, setRound] = useState(0);
   const busy = useRef<AbortController | null>(null);
   const latest = useRef({ window, fetchPage, pageSize });
-  useEffect(() => {
+  // Before the effects of the grid, which may ask for more at once: a level below, they come first.
+  useLayoutEffect(() => {
     latest.current = { window, fetchPage, pageSize };
   });
 

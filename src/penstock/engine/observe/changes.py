@@ -97,7 +97,7 @@ class Changes:
                 self._let_go(data["tasks"])
             case "jobs.steered":
                 self._jobs.add(data["job"])
-            case "tasks.reprocessed":
+            case "tasks.reprocessed" | "tasks.cancelled":
                 if "job" in data:  # a replay of dead letters belongs to many jobs, or to none
                     self._jobs.add(data["job"])
             case name if name in _OBJECTS:

@@ -4,7 +4,18 @@ hold a lock for long."""
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.storage import counts, dead_messages, jobs, lanes, login_links, outcomes, sessions, statistics, workers
+from penstock.storage import (
+    counts,
+    dead_messages,
+    jobs,
+    lanes,
+    login_links,
+    outcomes,
+    selections,
+    sessions,
+    statistics,
+    workers,
+)
 
 _BATCH = 1000
 _BATCHES_PER_RUN = 300
@@ -30,6 +41,7 @@ class Retention:
             "workers": await workers.forget(connection, _WORKER_ROWS_KEPT_SECONDS),
             "sessions": await sessions.forget(connection, _ENDED_LOGINS_KEPT_SECONDS, _BATCH),
             "login_links": await login_links.forget(connection, _ENDED_LOGINS_KEPT_SECONDS, _BATCH),
+            "selections": await selections.forget(connection, self.keep_seconds, _BATCH),
         }
 
     async def _expire_tasks(self, connection: Any) -> int:

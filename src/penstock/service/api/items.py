@@ -1,6 +1,7 @@
 """`/api/jobs/{jobId}/items` and `/api/pending`: items, page by page."""
 
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -8,10 +9,13 @@ import structlog
 from fastapi import APIRouter, Query, Request
 
 from penstock.engine import items as engine_items
+from penstock.engine import job_views
 from penstock.engine.items import Sort
+from penstock.lifecycle import State
 from penstock.service.actor import Actor, Viewer
+from penstock.service.api.dead_letters_wire import GroupId
 from penstock.service.ground import Ground, ground_of
-from penstock.service.item_wire import ItemPageBody, ItemsNow, body_of
+from penstock.service.item_wire import ItemBody, ItemJob, ItemPageBody, ItemsNow, body_of, job_of
 from penstock.service.ownership import look_at_job, visible_tasks, whose
 from penstock.service.parameters import After, Before, Moment, Name, PageSize, UserId
 from penstock.service.problems import Problem, documented
@@ -58,17 +62,22 @@ async def list_items(
         Query(alias="fromRow", ge=1, le=MOST_ID, description="Starts at this row of the file; with `sort=row`."),
     ] = None,
     cells: Cells = False,
+    group: Annotated[GroupId | None, Query(description="Only failures of this group; a page may be short.")] = None,
 ) -> ItemPageBody:
     """A job's items. Pages go on where the one before ended, whatever changed meanwhile, in both directions."""
     ground = ground_of(request)
     await look_at_job(ground, actor, job_id)
     states = engine_items.states(statuses)
-    if sort == "row" and (statuses or since or until):
-        raise Problem(400, "`sort=row` goes through all items of the file: leave `statuses`, `since` and `until` out.")
+    if sort == "row" and (statuses or since or until or group):
+        raise Problem(
+            400, "`sort=row` goes through all items of the file: leave `statuses`, `since`, `until` and `group` out."
+        )
+    if group is not None and statuses and State.ERROR not in states:
+        raise Problem(400, "`group` is for items that ended ERROR: leave `statuses` out.")
     if from_row is not None and (sort != "row" or after or before):
         raise Problem(400, "`fromRow` is for the first page of `sort=row`: leave `after` and `before` out.")
-    wanted = engine_items.within(Wanted(jobs=[job_id], states=states), since, until)
-    query = ("items", job_id, sorted(states), sort, since, until)
+    wanted = engine_items.within(Wanted(jobs=[job_id], states=states, group=group), since, until)
+    query = ("items", job_id, sorted(states), sort, since, until, group)
     ends = _ends(ground, actor, query, after, before)
     if from_row is not None:
         ends = await _at_row(ground, job_id, from_row), None
@@ -108,7 +117,8 @@ async def list_pending(
     wanted = engine_items.within(Wanted(jobs=jobs, states=states), since, until)
     query = ("pending", user_id, job_type, job_id, pipeline, sorted(states), since, until)
     ends = _ends(ground, actor, query, after, before)
-    return await _page(ground, actor, wanted, query, ends, sort="-updatedAt", limit=page_size, with_cells=False)
+    found = await _page(ground, actor, wanted, query, ends, sort="-updatedAt", limit=page_size, with_cells=False)
+    return found.model_copy(update={"jobs": await _jobs(ground, found.items)})
 
 
 @router.get("/items", operation_id="itemsNow")
@@ -119,6 +129,7 @@ async def items_now(
         str, Query(min_length=1, max_length=4000, pattern=r"^\d{1,18}(,\d{1,18})*$", description="Commas between them.")
     ],
     cells: Cells = False,
+    jobs: Annotated[bool, Query(description="Also how far their jobs are.")] = False,
 ) -> ItemsNow:
     """Items that one knows already, as they are now; at most 200. What is gone, or not one's own, is left out."""
     ground = ground_of(request)
@@ -130,7 +141,14 @@ async def items_now(
     async with ground.app.connection() as connection:
         visible = await visible_tasks(connection, actor, asked)
         found = await engine_items.now(connection, [one for one in asked if one in visible])
-    return ItemsNow(items=[body_of(item, with_cells=cells) for item in found])
+    bodies = [body_of(item, with_cells=cells) for item in found]
+    return ItemsNow(items=bodies, jobs=await _jobs(ground, bodies) if jobs else [])
+
+
+async def _jobs(ground: Ground, listed: Sequence[ItemBody]) -> list[ItemJob]:
+    async with ground.app.connection() as connection:
+        found = await job_views.these(connection, sorted({item.job_id for item in listed}))
+    return [job_of(job) for job in found]
 
 
 def _ends(
@@ -175,6 +193,7 @@ async def _page(
         previous_cursor=cursor(found.previous),
         start_cursor=cursor(found.first),
         end_cursor=cursor(found.last),
+        jobs=[],
     )
 
 

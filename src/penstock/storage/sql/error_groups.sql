@@ -30,3 +30,17 @@ from (
     order by finished_at desc, task_id desc limit $3) o
 join penstock.stages s on s.id = o.stage
 order by o.finished_at desc, o.task_id desc
+
+-- name: of_job_backwards
+-- Failures of one job behind a place, newest first: a window in which somebody looks for those of one group.
+select task_id, finished_at, error ->> 'type' as type, error ->> 'where' as place, left(error ->> 'message', $7) as message
+from penstock.outcomes
+where job_id = $1 and status = 3 and (finished_at, task_id) < ($2, $3) and finished_at >= $4 and finished_at < $5
+order by finished_at desc, task_id desc limit $6
+
+-- name: of_job_forwards
+-- The same, oldest first.
+select task_id, finished_at, error ->> 'type' as type, error ->> 'where' as place, left(error ->> 'message', $7) as message
+from penstock.outcomes
+where job_id = $1 and status = 3 and (finished_at, task_id) > ($2, $3) and finished_at >= $4 and finished_at < $5
+order by finished_at, task_id limit $6

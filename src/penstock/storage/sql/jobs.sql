@@ -11,6 +11,10 @@ select id from penstock.jobs where pipeline = $1 and idempotency_key = $2
 select id, pipeline, name, owner, metadata::text as metadata, paused_at, paused_by, pause_reason, cancelled_at,
        cancelled_by, created_at from penstock.jobs where id = $1 and deleted_at is null
 
+-- name: get_many
+select id, pipeline, name, owner, metadata::text as metadata, paused_at, paused_by, pause_reason, cancelled_at,
+       cancelled_by, created_at from penstock.jobs where id = any ($1::bigint[]) and deleted_at is null order by id
+
 -- name: metadata_of
 select id, metadata::text as metadata from penstock.jobs where id = any ($1::bigint[])
 

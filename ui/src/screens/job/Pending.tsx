@@ -1,5 +1,64 @@
+import { NumberInput, Switch } from "@mantine/core";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback, useMemo } from "react";
+import { api, ask, type Schemas } from "~/api/client";
 import { Page } from "~/blocks/Page";
+import { useMe } from "~/shell/me";
+import { ItemDrawer } from "./ItemDrawer";
+import { PendingList, TypeSelect, type PendingSearch } from "./PendingList";
 
+type JobType = NonNullable<NonNullable<Schemas["NewSelection"]["filter"]>["type"]>;
+const TYPES: readonly JobType[] = ["csv", "xlsx", "images", "rows"];
+
+/** Open items of all jobs. */
 export function Pending() {
-  return <Page title="Pending">Not built yet.</Page>;
+  const search = useSearch({ from: "/pending" });
+  const navigate = useNavigate({ from: "/pending" });
+  const admin = useMe().role === "admin";
+  const onSearch = useCallback(
+    (changes: PendingSearch & { type?: string; jobId?: number; everybody?: true }) => void navigate({ search: (was) => ({ ...was, ...changes }), replace: true }),
+    [navigate],
+  );
+  const { jobId } = search;
+  const jobType = TYPES.find((one) => one === search.type);
+  const userId = admin && search.everybody ? "all" : "me";
+  const askFor = useCallback(
+    (query: { statuses: string; since?: string; until?: string; after?: string; before?: string; pageSize: number }, signal: AbortSignal) =>
+      ask(api.GET("/api/pending", { params: { query: { ...query, jobType, jobId, userId } }, signal })),
+    [jobType, jobId, userId],
+  );
+  const filter = useMemo(() => ({ jobId, type: jobType, userId }) as const, [jobId, jobType, userId]);
+  return (
+    <Page title="Pending" about="Items of all your jobs that are still to be done, and why they wait.">
+      <PendingList
+        label="Pending items"
+        scope={JSON.stringify([jobType, jobId, userId])}
+        ask={askFor}
+        filter={filter}
+        search={search}
+        onSearch={onSearch}
+        narrowed={jobType !== undefined || jobId !== undefined}
+        onShowAll={() => void navigate({ search: (was) => ({ everybody: was.everybody }), replace: true })}
+        further={
+          <>
+            <TypeSelect value={jobType} onChange={(type) => onSearch({ type })} />
+            <NumberInput
+              size="xs"
+              w={110}
+              label="Job ID"
+              placeholder="Any"
+              value={jobId ?? ""}
+              onChange={(value) => onSearch({ jobId: typeof value === "number" && value > 0 ? value : undefined })}
+              min={1}
+              allowDecimal={false}
+              allowNegative={false}
+              hideControls
+            />
+            {admin && <Switch size="xs" label="Of everybody" checked={search.everybody ?? false} onChange={(event) => onSearch({ everybody: event.currentTarget.checked || undefined })} />}
+          </>
+        }
+      />
+      {search.item !== undefined && <ItemDrawer itemId={search.item} onClose={() => onSearch({ item: undefined })} />}
+    </Page>
+  );
 }

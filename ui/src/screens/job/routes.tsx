@@ -17,6 +17,8 @@ export const jobRoutes = [
         group: text(search.group),
         row: number(search.row),
         columns: texts(search.columns),
+        since: time(search.since),
+        until: time(search.until),
         item: number(search.item),
       }),
     component: lazyRouteComponent(() => import("./Job"), "Job"),

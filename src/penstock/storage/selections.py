@@ -1,0 +1,100 @@
+"""Selections and what is done with them. One function per query of ``sql/selections.sql``."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from penstock.lifecycle import State
+from penstock.storage.queries import load
+
+_sql = load("selections")
+Connection = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """``picked`` is None where it is all that match ``filter`` but ``left_out``."""
+
+    id: int
+    owner: str
+    filter: Mapping[str, Any]
+    picked: tuple[int, ...] | None
+    left_out: frozenset[int]
+    n: int
+    estimate: bool
+    created_at: datetime
+    expires_at: datetime
+    expired: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    task_id: int
+    job_id: int | None
+    status: State
+    at: datetime
+
+
+async def create(
+    connection: Connection,
+    *,
+    owner: str,
+    filter: Mapping[str, Any],
+    picked: Sequence[int] | None,
+    left_out: Sequence[int],
+    n: int,
+    estimate: bool,
+    keep_seconds: float,
+) -> tuple[int, datetime]:
+    """(id, when it expires)."""
+    written = orjson.dumps(dict(filter)).decode()
+    row = await connection.fetchrow(_sql.create, owner, written, picked, left_out, n, estimate, keep_seconds)
+    return row["id"], row["expires_at"]
+
+
+async def get(connection: Connection, selection_id: int) -> Selection | None:
+    row = await connection.fetchrow(_sql.get, selection_id)
+    if row is None:
+        return None
+    values = dict(row)
+    picked = values["picked"]
+    values |= {"filter": orjson.loads(values["filter"]), "picked": None if picked is None else tuple(picked)}
+    return Selection(**values | {"left_out": frozenset(values["left_out"])})
+
+
+async def forget(connection: Connection, kept_seconds: float, batch: int) -> int:
+    """Returns how many are gone."""
+    status: str = await connection.execute(_sql.forget, kept_seconds, batch)
+    return int(status.rsplit(maxsplit=1)[-1])
+
+
+async def ended(
+    connection: Connection, task_ids: Sequence[int], statuses: Sequence[State], until: datetime
+) -> dict[int, int | None]:
+    """Those that have ended so, with their jobs; held until the transaction ends."""
+    numbers = [int(status) for status in statuses]
+    return _with_jobs(await connection.fetch(_sql.ended, task_ids, numbers, until))
+
+
+async def hasten(connection: Connection, task_ids: Sequence[int]) -> dict[int, int | None]:
+    return _with_jobs(await connection.fetch(_sql.hasten, task_ids))
+
+
+async def cancel(
+    connection: Connection, task_ids: Sequence[int], *, by: str, stored_until: datetime, running: bool
+) -> dict[int, int | None]:
+    """Those that ended or were asked to stop, with their jobs."""
+    return _with_jobs(await connection.fetch(_sql.cancel, task_ids, by, stored_until, running))
+
+
+async def standing(connection: Connection, task_ids: Sequence[int]) -> list[Standing]:
+    """In no order; those that are gone are left out."""
+    rows = await connection.fetch(_sql.standing, task_ids)
+    return [Standing(**dict(row) | {"status": State(row["status"])}) for row in rows]
+
+
+def _with_jobs(rows: Sequence[Any]) -> dict[int, int | None]:
+    return {row["task_id"]: row["job_id"] for row in rows}

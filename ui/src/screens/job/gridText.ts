@@ -1,0 +1,28 @@
+// Cells as text: in the grid, and as lines for a spreadsheet.
+
+/** One line: the whole of it is in the drawer. */
+export function cellText(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "string") return value;
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return JSON.stringify(value);
+}
+
+/** A column of a result, which is an object with the names of the columns, or anything else. */
+export function resultText(result: unknown, column: string): string {
+  if (typeof result !== "object" || result === null || Array.isArray(result)) return "";
+  return cellText((result as Record<string, unknown>)[column]);
+}
+
+const FORMULA = /^[=+\-@\t\r]/;
+const NUMBER = /^[+-]?\d[\d.,]*%?$/;
+
+/** Lines with tabs, as spreadsheets take them. What would be a formula there gets an apostrophe, as in a safe export. */
+export function asLines(rows: readonly (readonly string[])[]): string {
+  return rows.map((row) => row.map(guarded).join("\t")).join("\n");
+}
+
+function guarded(cell: string): string {
+  const line = cell.replaceAll(/[\t\r\n]+/g, " ");
+  return FORMULA.test(cell) && !NUMBER.test(line) ? `'${line}` : line;
+}

@@ -22,10 +22,10 @@ from penstock.apps.website_analysis.wire import (
     StageBody,
     State,
 )
-from penstock.service.job_wire import counts_of
+from penstock.service.job_wire import JobStep, counts_of
 
 
-def analysis_fields(view: AnalysisView) -> dict[str, Any]:
+def analysis_fields(view: AnalysisView, *, waits_for_approval: bool) -> dict[str, Any]:
     """What the list and the detail share."""
     return {
         "job_id": view.job_id,
@@ -37,6 +37,8 @@ def analysis_fields(view: AnalysisView) -> dict[str, Any]:
         "progress": view.progress,
         "counts": counts_of(view.counts),
         "total_sites": view.counts.total,
+        "steps": [JobStep(**asdict(one)) for one in view.steps],
+        "waits_for_approval": waits_for_approval,
         "options": dict(view.options),
     }
 
@@ -47,6 +49,9 @@ def site_body(site: SiteView) -> SiteBody:
         url=site.url,
         state=cast("State", site.state.name),
         current_step=site.current_step,
+        stage=site.stage,
+        attempts=site.attempts,
+        name=site.summary.name,
         scores=_scores(site.summary),
         error=site.error,
         why=site.why,
@@ -86,8 +91,18 @@ def prompt_body(prompt: Prompt) -> PromptBody:
 
 
 def answer_body(answer: Answer) -> AnswerBody:
-    given = {name: getattr(answer, name) for name in AnswerBody.model_fields if name != "evidence"}
-    return AnswerBody(**given, evidence=[EvidenceBody(**asdict(one)) for one in answer.evidence])
+    details = answer.details
+    given = {
+        field.name: getattr(answer, field.name) for field in fields(answer) if field.name in AnswerBody.model_fields
+    }
+    return AnswerBody(
+        **{**given, "evidence": [EvidenceBody(**asdict(one)) for one in answer.evidence]},
+        model_version=details.get("version"),
+        reused_from_run=details.get("reused_from_run"),
+        cut=bool(details.get("cut")),
+        tokens_estimated=bool(details.get("tokens_estimated")),
+        stopped_by_budget=details.get("stopped_by") == "budget",
+    )
 
 
 def camel(value: Any) -> Any:

@@ -95,12 +95,15 @@ class SiteScores(Wire):
 
 
 class SiteLook(Wire):
-    """`why`: what it waits for; `edited`: somebody changed its prompts."""
+    """`stage`: where it is, or where it ended, after so many `attempts`; `why`: what it waits for; `edited`: somebody
+    changed its prompts."""
 
     site_id: int
     url: str
     state: State
     current_step: str
+    stage: str | None
+    attempts: int
     error: str | None
     why: str | None
     edited: bool
@@ -109,12 +112,25 @@ class SiteLook(Wire):
 
 
 class SiteBody(SiteLook):
+    """`name`: of the business, as the last run that ended well found it."""
+
+    name: str | None
     scores: SiteScores | None = Field(description="The summary of the last run that ended well.")
 
 
 class SitePageBody(Wire):
+    """`startCursor`, `endCursor`: of its first and last row. `nextCursor`, `previousCursor`: the same, where there may
+    be more."""
+
     items: list[SiteBody]
     next_cursor: str | None
+    previous_cursor: str | None
+    start_cursor: str | None
+    end_cursor: str | None
+
+
+class SitesNow(Wire):
+    items: list[SiteBody]
 
 
 class AnalysisBody(Wire):
@@ -129,6 +145,8 @@ class AnalysisBody(Wire):
     progress: float = Field(description="From 0 to 1, over all stages.")
     counts: Counts
     total_sites: int
+    steps: list[JobStep] = Field(description="How many sites each stage holds and has behind it.")
+    waits_for_approval: bool = Field(description="Sites of it wait until somebody approves their prompts.")
     options: dict[str, Any]
 
 
@@ -173,7 +191,7 @@ class EvidenceBody(Wire):
 
 
 class AnswerBody(Wire):
-    """`text` is null where the model gave none; `problem` then says why."""
+    """`text` is null where the model gave none; `problem` then says why. `reusedFromRun`: the run that paid for it."""
 
     prompt: str
     model: str
@@ -185,6 +203,11 @@ class AnswerBody(Wire):
     cost: float
     took_ms: int
     evidence: list[EvidenceBody]
+    model_version: str | None
+    reused_from_run: int | None
+    cut: bool = Field(description="The model stopped at the longest answer it may give.")
+    tokens_estimated: bool = Field(description="The endpoint did not count its tokens.")
+    stopped_by_budget: bool
 
 
 class Findings(Wire):
@@ -209,7 +232,6 @@ class SiteDetail(SiteLook, Findings):
 class AnalysisDetail(AnalysisBody):
     """With the first page of sites. An analysis of one site has what was found about it here as well."""
 
-    steps: list[JobStep]
     budget: BudgetBody | None = Field(description="Null before the first model was asked.")
     sites: list[SiteBody]
     next_cursor: str | None
@@ -240,10 +262,16 @@ class EditedBody(Wire):
 
 class ApproveBody(Wire):
     site_ids: SiteIds | None = Field(None, description="Left out: all whose prompts wait for approval.")
+    dry_run: Flag = Field(False, description="Approve nothing; say how many, and what it may cost.")
 
 
 class ApprovedBody(Wire):
+    """`calls`: how many questions models are asked about them at most, fewer where an earlier run has the answer;
+    `mostCost`: the most that those may cost, before the budget stops them."""
+
     approved: int
+    calls: int
+    most_cost: float
 
 
 class RerunBody(Wire):
@@ -281,9 +309,24 @@ class ModelBody(Wire):
     host: str | None
     input_price: float
     output_price: float
+    most_per_call: float = Field(description="The most that one question of 200 characters may cost.")
     ready: bool
     problem: str | None
 
 
+class Usual(Wire):
+    """What counts where an analysis leaves something out, and how much may be asked for."""
+
+    models: list[str]
+    pages: int
+    most_pages: int
+    samples: int
+    most_samples: int
+    prompts: int
+    most_prompts: int
+    budget: float
+
+
 class ModelList(Wire):
     items: list[ModelBody]
+    usual: Usual

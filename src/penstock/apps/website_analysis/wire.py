@@ -7,6 +7,7 @@ from fastapi import Path
 from pydantic import Field, StringConstraints
 
 from penstock.apps.website_analysis.submitting import MOST_BUDGET, MOST_PROMPTS, MOST_SAMPLES
+from penstock.apps.website_analysis.wire_findings import EvidenceBody, FactsBody, ScoresBody, Share
 from penstock.service.job_wire import Counts, JobStep, QueueState
 from penstock.service.parameters import COUNTED, STORABLE, Flag, Name, Number
 from penstock.service.wire import MOST_ID, Wire
@@ -76,15 +77,6 @@ class AddedBody(Wire):
     duplicates: int
     refused: list[Refused]
     refused_count: int
-
-
-class Share(Wire):
-    """`value` from 0 to 1 over `count` trials; `low` to `high` holds the true share nineteen times of twenty."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    count: int
 
 
 class SiteScores(Wire):
@@ -184,12 +176,6 @@ class PromptBody(Wire):
     template: str
 
 
-class EvidenceBody(Wire):
-    sentence: str
-    page: str
-    similarity: float
-
-
 class AnswerBody(Wire):
     """`text` is null where the model gave none; `problem` then says why. `reusedFromRun`: the run that paid for it."""
 
@@ -214,13 +200,13 @@ class Findings(Wire):
     """`facts` and `scores` as `docs/website-analysis.md` describes them; null before there are any."""
 
     stages: list[StageBody]
-    facts: dict[str, Any] | None
+    facts: FactsBody | None
     prompts: list[PromptBody] = Field(description="Those that were asked; before that, those that will be.")
     next_prompts: list[PromptBody] | None = Field(
         description="Edited since: those of the next run from model-analysis. Null: the same."
     )
     answers: list[AnswerBody]
-    scores: dict[str, Any] | None
+    scores: ScoresBody | None
 
 
 class SiteDetail(SiteLook, Findings):
@@ -236,11 +222,11 @@ class AnalysisDetail(AnalysisBody):
     sites: list[SiteBody]
     next_cursor: str | None
     stages: list[StageBody] | None = None
-    facts: dict[str, Any] | None = None
+    facts: FactsBody | None = None
     prompts: list[PromptBody] | None = None
     next_prompts: list[PromptBody] | None = None
     answers: list[AnswerBody] | None = None
-    scores: dict[str, Any] | None = None
+    scores: ScoresBody | None = None
 
 
 class PromptsBody(Wire):

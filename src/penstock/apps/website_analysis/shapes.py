@@ -17,7 +17,7 @@ from penstock.apps.website_analysis.wire import (
     StageBody,
     State,
 )
-from penstock.apps.website_analysis.wire_findings import EvidenceBody, FactsBody, ScoresBody, Share
+from penstock.apps.website_analysis.wire_findings import EvidenceBody, Share, SiteFacts, SiteScoring
 from penstock.service.job_wire import JobStep, counts_of
 
 
@@ -74,11 +74,11 @@ def findings(found: SiteDetails) -> dict[str, Any]:
             StageBody(stage=one.stage, version=one.version, run=one.run, reused_from=one.reused_from, at=one.at)
             for one in found.stages
         ],
-        "facts": None if found.facts is None else FactsBody.model_validate(Facts.from_json(found.facts)),
+        "facts": None if found.facts is None else SiteFacts.model_validate(Facts.from_json(found.facts)),
         "prompts": [prompt_body(one) for one in found.prompts],
         "next_prompts": None if found.next_prompts is None else [prompt_body(one) for one in found.next_prompts],
         "answers": [answer_body(one) for one in found.answers],
-        "scores": None if found.scores is None else ScoresBody.model_validate(Scores.from_json(found.scores)),
+        "scores": None if found.scores is None else SiteScoring.model_validate(Scores.from_json(found.scores)),
     }
 
 

@@ -7,7 +7,7 @@ from fastapi import Path
 from pydantic import Field, StringConstraints
 
 from penstock.apps.website_analysis.submitting import MOST_BUDGET, MOST_PROMPTS, MOST_SAMPLES
-from penstock.apps.website_analysis.wire_findings import EvidenceBody, FactsBody, ScoresBody, Share
+from penstock.apps.website_analysis.wire_findings import EvidenceBody, Share, SiteFacts, SiteScoring
 from penstock.service.job_wire import Counts, JobStep, QueueState
 from penstock.service.parameters import COUNTED, STORABLE, Flag, Name, Number
 from penstock.service.wire import MOST_ID, Wire
@@ -200,13 +200,13 @@ class Findings(Wire):
     """`facts` and `scores` as `docs/website-analysis.md` describes them; null before there are any."""
 
     stages: list[StageBody]
-    facts: FactsBody | None
+    facts: SiteFacts | None
     prompts: list[PromptBody] = Field(description="Those that were asked; before that, those that will be.")
     next_prompts: list[PromptBody] | None = Field(
         description="Edited since: those of the next run from model-analysis. Null: the same."
     )
     answers: list[AnswerBody]
-    scores: ScoresBody | None
+    scores: SiteScoring | None
 
 
 class SiteDetail(SiteLook, Findings):
@@ -222,11 +222,11 @@ class AnalysisDetail(AnalysisBody):
     sites: list[SiteBody]
     next_cursor: str | None
     stages: list[StageBody] | None = None
-    facts: FactsBody | None = None
+    facts: SiteFacts | None = None
     prompts: list[PromptBody] | None = None
     next_prompts: list[PromptBody] | None = None
     answers: list[AnswerBody] | None = None
-    scores: ScoresBody | None = None
+    scores: SiteScoring | None = None
 
 
 class PromptsBody(Wire):

@@ -30,40 +30,40 @@ class EvidenceBody(Stored):
     similarity: float
 
 
-class PlaceBody(Stored):
+class FoundAt(Stored):
     """Where something stands: the page, and the words as they stand there."""
 
     page: str
     quote: str
 
 
-class TopicBody(Stored):
+class SiteTopic(Stored):
     text: str
     weight: float
-    place: PlaceBody
+    place: FoundAt
 
 
-class OfferBody(Stored):
+class SiteOffer(Stored):
     """`price` as it is written."""
 
     text: str
     price: str | None
-    place: PlaceBody
+    place: FoundAt
 
 
-class ContactsBody(Stored):
+class SiteContacts(Stored):
     emails: list[str]
     phones: list[str]
     addresses: list[str]
     profiles: list[str]
 
 
-class HeadingBody(Stored):
+class ReadHeading(Stored):
     level: int
     text: str
 
 
-class PageBody(Stored):
+class ReadPage(Stored):
     """One page as it was read; `text` is its main text without navigation."""
 
     url: str
@@ -75,7 +75,7 @@ class PageBody(Stored):
     description: str | None
     language: str | None
     canonical: str | None
-    headings: list[HeadingBody]
+    headings: list[ReadHeading]
     open_graph: dict[str, str]
     json_ld: list[dict[str, Any]]
     text: str
@@ -84,7 +84,7 @@ class PageBody(Stored):
     notes: list[str]
 
 
-class FactsBody(Stored):
+class SiteFacts(Stored):
     """`topics` and `offers` best first; `notes`: what could not be read, and why."""
 
     url: str
@@ -93,15 +93,15 @@ class FactsBody(Stored):
     description: str | None
     language: str | None
     canonical: str | None
-    topics: list[TopicBody]
-    offers: list[OfferBody]
+    topics: list[SiteTopic]
+    offers: list[SiteOffer]
     places: list[str]
-    contacts: ContactsBody
-    pages: list[PageBody]
+    contacts: SiteContacts
+    pages: list[ReadPage]
     notes: list[str]
 
 
-class ClaimBody(Stored):
+class AnswerClaim(Stored):
     """A sentence of an answer that speaks of the business. `supported`: the site says so too."""
 
     text: str
@@ -109,7 +109,7 @@ class ClaimBody(Stored):
     evidence: EvidenceBody | None
 
 
-class CellBody(Stored):
+class AnswerCell(Stored):
     """One prompt on one model, over all samples. `named`: the share that names the business, `positions`: as which of
     the names; `others`: who else is named, with the number of samples."""
 
@@ -120,12 +120,12 @@ class CellBody(Stored):
     named: Share
     positions: list[int]
     others: dict[str, int]
-    claims: list[ClaimBody]
+    claims: list[AnswerClaim]
     excerpt: str | None
     problem: str | None
 
 
-class CoverageBody(Stored):
+class PromptCoverage(Stored):
     """Whether the site itself answers a prompt, with the sentence that does."""
 
     prompt: str
@@ -134,7 +134,7 @@ class CoverageBody(Stored):
     evidence: EvidenceBody | None
 
 
-class ScoresBody(Stored):
+class SiteScoring(Stored):
     """`byKind`, `byTopic`: coverage per kind of prompt and per fact it came from; `byModel`: visibility."""
 
     coverage: Share
@@ -142,8 +142,8 @@ class ScoresBody(Stored):
     by_kind: dict[str, Share]
     by_topic: dict[str, Share]
     by_model: dict[str, Share]
-    prompts: list[CoverageBody]
-    cells: list[CellBody]
+    prompts: list[PromptCoverage]
+    cells: list[AnswerCell]
     unsupported: int = Field(description="Claims about the business that no sentence of the site bears.")
     improvements: list[str]
     cost: float

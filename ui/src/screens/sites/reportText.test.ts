@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { blocksOf, spansOf } from "./markdown";
+import { blocksOf, spansOf } from "./reportText";
 
 test("headings, lists, quotes, tables and plain words are told apart", () => {
   const text = "# Report\n\nSome **strong** words.\n\n- one\n- **two**: 2\n\n> said\n>\n> — [page](https://one.example/)\n\n**Prompts**\n\n| A | B |\n|---|---|\n| 1 | x \\| y |\n";

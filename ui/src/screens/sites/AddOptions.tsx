@@ -27,6 +27,7 @@ export function AddOptions({ models, wanted, onChange, sites }: Props) {
       min={1}
       max={most}
       allowDecimal={false}
+      inputWrapperOrder={["label", "input", "description"]}
       value={wanted[name]}
       onChange={(value) => set({ [name]: typeof value === "number" ? value : usual[name] })}
     />
@@ -55,7 +56,7 @@ export function AddOptions({ models, wanted, onChange, sites }: Props) {
           </Stack>
         </Checkbox.Group>
       </Fieldset>
-      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+      <SimpleGrid cols={{ base: 1, xs: 2, sm: 4 }}>
         {whole("pages", "Pages", `Read beside the start page, up to ${count(usual.mostPages)}`, usual.mostPages)}
         {whole("prompts", "Prompts", `Formed per site, up to ${count(usual.mostPrompts)}`, usual.mostPrompts)}
         {whole("samples", "Answers", `Per prompt and model, up to ${count(usual.mostSamples)}`, usual.mostSamples)}
@@ -65,6 +66,7 @@ export function AddOptions({ models, wanted, onChange, sites }: Props) {
           min={0}
           max={1_000_000}
           decimalScale={6}
+          inputWrapperOrder={["label", "input", "description"]}
           value={wanted.budget}
           onChange={(value) => set({ budget: typeof value === "number" ? value : usual.budget })}
         />

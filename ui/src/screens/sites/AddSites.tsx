@@ -11,6 +11,7 @@ import { countAddresses } from "./addresses";
 import { AddOptions, type Wanted } from "./AddOptions";
 import { modelsQuery } from "./queries";
 import type { ADDING } from "./routes";
+import { Wide } from "./Wide";
 
 type Source = "one" | (typeof ADDING)[number];
 type Places = { url: string; text: string; sitemap: string; file: File | null };
@@ -88,7 +89,7 @@ function Form({ models, onClose }: { models: Models; onClose: () => void }) {
             value={places.url}
             onChange={(event) => set({ url: event.currentTarget.value })}
             maxLength={2000}
-            data-autofocus
+            autoFocus
           />
         )}
         {source === "list" && (
@@ -175,7 +176,7 @@ function Result({ added }: { added: Schemas["AddedBody"] }) {
         {added.duplicates > 0 && `${count(added.duplicates)} were named twice. `}
         What was left out is no address that can be read. The others are being analysed.
       </Alert>
-      <Table.ScrollContainer minWidth={300} maxHeight={320}>
+      <Wide minWidth={300} maxHeight={320}>
         <Table fz="sm">
           <Table.Thead>
             <Table.Tr>
@@ -192,7 +193,7 @@ function Result({ added }: { added: Schemas["AddedBody"] }) {
             ))}
           </Table.Tbody>
         </Table>
-      </Table.ScrollContainer>
+      </Wide>
       <Group justify="flex-end">
         <GoToButton to="/sites/$jobId" params={{ jobId: String(added.jobId) }}>
           Go to the analysis

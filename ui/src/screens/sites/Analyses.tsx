@@ -15,6 +15,7 @@ import { Allowed } from "~/shell/Allowed";
 import { useMe } from "~/shell/me";
 import { AddSites } from "./AddSites";
 import { StageProgress } from "./StageProgress";
+import { Wide } from "./Wide";
 
 type Analysis = Schemas["AnalysisBody"];
 
@@ -92,7 +93,7 @@ function List({ everybody, add }: { everybody: boolean; add: () => void }) {
           </Button>
         </Group>
       )}
-      <Table.ScrollContainer minWidth={820}>
+      <Wide minWidth={820}>
         <Table verticalSpacing="sm" highlightOnHover aria-label="Analyses">
           <Table.Thead>
             <Table.Tr>
@@ -108,7 +109,7 @@ function List({ everybody, add }: { everybody: boolean; add: () => void }) {
             ))}
           </Table.Tbody>
         </Table>
-      </Table.ScrollContainer>
+      </Wide>
       {found.hasNextPage && (
         <Group justify="center">
           <Button variant="default" loading={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>

@@ -9,6 +9,7 @@ import { notYet, type Analysis, type Detail } from "./Site";
 import classes from "./sites.module.css";
 import { isOpen } from "./stages";
 import { OFFLINE, verdictOf, type Verdict } from "./verdict";
+import { Wide } from "./Wide";
 
 type Prompt = Schemas["PromptBody"];
 
@@ -31,7 +32,7 @@ export function AnswersTab({ site, analysis }: { site: Detail; analysis: Analysi
         Open a cell for the answer, its evidence and what it cost.{" "}
         {models.includes(OFFLINE) && "The offline model quotes the site: it shows what a reader would find, and does not count for visibility."}
       </Text>
-      <Table.ScrollContainer minWidth={260 + 140 * (models.length + 1)}>
+      <Wide minWidth={260 + 140 * (models.length + 1)}>
         <Table fz="sm" verticalSpacing={6} className={classes.matrix} aria-label="Answers by prompt and model">
           <Table.Thead>
             <Table.Tr>
@@ -50,7 +51,7 @@ export function AnswersTab({ site, analysis }: { site: Detail; analysis: Analysi
             ))}
           </Table.Tbody>
         </Table>
-      </Table.ScrollContainer>
+      </Wide>
       {prompt && search.model !== undefined && (
         <AnswerDrawer key={`${prompt.key} ${search.model}`} site={site} prompt={prompt} model={search.model} onClose={() => open()} />
       )}

@@ -21,7 +21,8 @@ type Props = {
 export function Approve({ jobId, siteIds, budget, options, onClose }: Props) {
   const params = { path: { jobId } };
   const dry = useQuery({
-    queryKey: ["job", jobId, "approval", siteIds ?? "all"],
+    // Not under the job: once approved, asking again would be refused.
+    queryKey: ["approval", jobId, siteIds ?? "all"],
     queryFn: () => ask(api.POST("/api/analyses/{jobId}/approve", { params, body: { siteIds, dryRun: true } })),
     staleTime: 0,
     gcTime: 0,

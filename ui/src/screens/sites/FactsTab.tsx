@@ -8,6 +8,7 @@ import { Outside } from "./Outside";
 import { notYet, type Detail } from "./Site";
 import classes from "./sites.module.css";
 import { pagesWith } from "./where";
+import { Wide } from "./Wide";
 
 type SiteFacts = Schemas["SiteFacts"];
 
@@ -111,7 +112,7 @@ function Part({ title, number, empty, children }: { title: string; number: numbe
 
 function PlacedTable({ head, rows }: { head: [string, string]; rows: [string, string, Schemas["FoundAt"]][] }) {
   return (
-    <Table.ScrollContainer minWidth={520}>
+    <Wide minWidth={520}>
       <Table fz="sm" verticalSpacing={6}>
         <Table.Thead>
           <Table.Tr>
@@ -139,13 +140,13 @@ function PlacedTable({ head, rows }: { head: [string, string]; rows: [string, st
           ))}
         </Table.Tbody>
       </Table>
-    </Table.ScrollContainer>
+    </Wide>
   );
 }
 
 function Pages({ pages }: { pages: SiteFacts["pages"] }) {
   return (
-    <Table.ScrollContainer minWidth={620}>
+    <Wide minWidth={620}>
       <Table fz="sm" verticalSpacing={6}>
         <Table.Thead>
           <Table.Tr>
@@ -177,6 +178,6 @@ function Pages({ pages }: { pages: SiteFacts["pages"] }) {
           ))}
         </Table.Tbody>
       </Table>
-    </Table.ScrollContainer>
+    </Wide>
   );
 }

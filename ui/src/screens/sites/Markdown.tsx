@@ -3,6 +3,7 @@ import { webLink } from "./addresses";
 import { blocksOf, type Block, type Span } from "./reportText";
 import { Outside } from "./Outside";
 import classes from "./sites.module.css";
+import { Wide } from "./Wide";
 
 /** The Markdown of a report as React nodes: what strangers wrote stays text. */
 export function Markdown({ text }: { text: string }) {
@@ -52,7 +53,7 @@ function Shown({ block }: { block: Block }) {
       );
     case "table":
       return (
-        <Table.ScrollContainer minWidth={480}>
+        <Wide minWidth={480}>
           <Table fz="sm" withRowBorders>
             <Table.Thead>
               <Table.Tr>
@@ -75,7 +76,7 @@ function Shown({ block }: { block: Block }) {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Wide>
       );
   }
 }

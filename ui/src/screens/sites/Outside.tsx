@@ -9,7 +9,7 @@ export function Outside({ url, children }: { url: string; children?: ReactNode }
   const words = children ?? pathOf(url);
   if (link === null) return <span className="stored">{words}</span>;
   return (
-    <Anchor href={link} target="_blank" rel="noopener noreferrer" className="stored" inherit>
+    <Anchor href={link} target="_blank" rel="noopener noreferrer" className="stored" underline="always" inherit>
       {words} <ExternalLink size={12} aria-label="opens in a new tab" />
     </Anchor>
   );

@@ -13,6 +13,7 @@ import { PromptEditor } from "./PromptEditor";
 import { RunAgain } from "./RunAgain";
 import { notYet, type Analysis, type Detail } from "./Site";
 import { isOpen } from "./stages";
+import { Wide } from "./Wide";
 
 type Prompt = Schemas["PromptBody"];
 
@@ -101,7 +102,7 @@ function cannotEdit(site: Detail): string | null {
 function PromptTable({ prompts, asked }: { prompts: Prompt[]; asked: Prompt[] | null }) {
   const known = new Set(asked?.map((one) => one.key));
   return (
-    <Table.ScrollContainer minWidth={560}>
+    <Wide minWidth={560}>
       <Table fz="sm" verticalSpacing={6} aria-label="Prompts">
         <Table.Thead>
           <Table.Tr>
@@ -134,6 +135,6 @@ function PromptTable({ prompts, asked }: { prompts: Prompt[]; asked: Prompt[] | 
           ))}
         </Table.Tbody>
       </Table>
-    </Table.ScrollContainer>
+    </Wide>
   );
 }

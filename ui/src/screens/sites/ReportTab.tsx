@@ -22,7 +22,7 @@ export function ReportTab({ site }: { site: Detail }) {
         <Text size="sm" c="dimmed">
           The same as a page to print and send:
         </Text>
-        <Anchor href={`/api/analyses/${jobId}/report?siteId=${siteId}&format=html`} target="_blank" rel="noopener" size="sm">
+        <Anchor href={`/api/analyses/${jobId}/report?siteId=${siteId}&format=html`} target="_blank" rel="noopener" size="sm" underline="always">
           open it in a new tab <ExternalLink size={12} aria-hidden />
         </Anchor>
       </Group>

@@ -6,6 +6,7 @@ import { count, many, percent, sentence } from "~/blocks/wording";
 import { cost } from "./estimate";
 import { notYet, type Detail } from "./Site";
 import classes from "./sites.module.css";
+import { Wide } from "./Wide";
 
 type Share = Schemas["Share"];
 
@@ -101,7 +102,7 @@ function Breakdown({ title, shares, name = (text) => text }: { title: string; sh
       <Title order={2} size="h3" mb={6}>
         {title}
       </Title>
-      <Table.ScrollContainer minWidth={320}>
+      <Wide minWidth={320}>
         <Table fz="sm" verticalSpacing={6} aria-label={title}>
           <Table.Tbody>
             {rows.map(([key, share]) => (
@@ -123,7 +124,7 @@ function Breakdown({ title, shares, name = (text) => text }: { title: string; sh
             ))}
           </Table.Tbody>
         </Table>
-      </Table.ScrollContainer>
+      </Wide>
     </section>
   );
 }

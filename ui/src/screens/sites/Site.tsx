@@ -50,7 +50,7 @@ export function Site() {
           </Group>
           <span>
             Site {siteId} of{" "}
-            <GoTo to="/sites/$jobId" params={{ jobId: params.jobId }} className="stored">
+            <GoTo to="/sites/$jobId" params={{ jobId: params.jobId }} underline="always" className="stored">
               {analysis.name ?? `analysis ${jobId}`}
             </GoTo>{" "}
             · changed <When at={site.updatedAt} />
@@ -77,7 +77,7 @@ export function Site() {
 function Standing({ site, analysis }: { site: Detail; analysis: Analysis }) {
   const [approving, setApproving] = useState(false);
   const waits = site.state === "PENDING";
-  const why = useQuery({ ...whyQuery(site.jobId, site.siteId), enabled: waits }).data;
+  const why = useQuery({ ...whyQuery(site.jobId, site.siteId), enabled: waits && !needsApproval(site) }).data;
   if (site.state === "ERROR")
     return (
       <Alert color="red" icon={<TriangleAlert aria-hidden />} title="The last run failed">

@@ -34,3 +34,8 @@ test("letters whose lower case is longer do not move the marks", () => {
   const text = "İİİ Willow Lane";
   expect(marked(text, [{ text: "Willow Lane", kind: "name" }]).at(-1)).toMatchObject({ text: "Willow Lane" });
 });
+
+test("a sentence is found under the signs of Markdown and other spaces", () => {
+  const pieces = marked("Go to **Willow  Lane**, see [here](https://one.example/a). More.", [{ text: "Go to Willow Lane, see here.", kind: "supported" }]);
+  expect(pieces.map((piece) => piece.text)).toEqual(["Go to **Willow  Lane**, see [here](https://one.example/a).", " More."]);
+});

@@ -17,9 +17,9 @@ export function siteColumns(jobId: number, again: (site: Site, from: StageName) 
     {
       id: "address",
       header: "Address",
-      width: 260,
+      width: 220,
       cell: (site) => (
-        <GoTo to="/sites/$jobId/$siteId" params={{ jobId: String(jobId), siteId: String(site.siteId) }}>
+        <GoTo to="/sites/$jobId/$siteId" params={{ jobId: String(jobId), siteId: String(site.siteId) }} inherit>
           <span title={site.url}>{shortAddress(site.url)}</span>
         </GoTo>
       ),
@@ -27,13 +27,12 @@ export function siteColumns(jobId: number, again: (site: Site, from: StageName) 
     ...STAGES.map((stage, index): Column<Site> => ({
       id: stage,
       header: STAGE_NAMES[stage],
-      width: 150,
+      width: 136,
       cell: (site) => <StageChip site={site} index={index} />,
     })),
-    { id: "coverage", header: "Coverage", width: 96, align: "right", cell: (site) => <Share share={site.scores?.coverage} /> },
-    { id: "visibility", header: "Visibility", width: 96, align: "right", cell: (site) => <Share share={site.scores?.visibility} /> },
-    { id: "unsupported", header: "No support", width: 96, align: "right", cell: (site) => count(site.scores?.unsupported) },
-    { id: "cost", header: "Cost", width: 80, align: "right", cell: (site) => cost(site.scores?.cost) },
+    { id: "coverage", header: "Coverage", width: 86, align: "right", cell: (site) => <Share share={site.scores?.coverage} /> },
+    { id: "visibility", header: "Visibility", width: 86, align: "right", cell: (site) => <Share share={site.scores?.visibility} /> },
+    { id: "cost", header: "Cost", width: 68, align: "right", cell: (site) => cost(site.scores?.cost) },
     { id: "again", header: "Again", width: 64, cell: (site) => <AgainMenu site={site} again={again} /> },
     {
       id: "about",
@@ -48,6 +47,7 @@ export function siteColumns(jobId: number, again: (site: Site, from: StageName) 
         ) : null;
       },
     },
+    { id: "unsupported", header: "Without support", width: 130, align: "right", cell: (site) => count(site.scores?.unsupported) },
   ];
 }
 

@@ -1,4 +1,4 @@
-"""Websites and a model on loopback for the browser tests, in a thread: the driver of the browser has the test's loop."""
+"""Websites and a model on loopback for the browser tests, in a thread: the loop of the test is the driver's."""
 
 import asyncio
 import html

@@ -79,7 +79,7 @@ function Form({ models, onClose }: { models: Models; onClose: () => void }) {
             { value: "one", label: "One site" },
             { value: "list", label: "List" },
             { value: "sitemap", label: "Sitemap" },
-            { value: "file", label: "CSV file" },
+            { value: "file", label: "CSV" },
           ]}
         />
         {source === "one" && (

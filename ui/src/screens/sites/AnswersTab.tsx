@@ -32,7 +32,7 @@ export function AnswersTab({ site, analysis }: { site: Detail; analysis: Analysi
         Open a cell for the answer, its evidence and what it cost.{" "}
         {models.includes(OFFLINE) && "The offline model quotes the site: it shows what a reader would find, and does not count for visibility."}
       </Text>
-      <Wide minWidth={260 + 140 * (models.length + 1)}>
+      <Wide minWidth={150 + 130 * (models.length + 1)}>
         <Table fz="sm" verticalSpacing={6} className={classes.matrix} aria-label="Answers by prompt and model">
           <Table.Thead>
             <Table.Tr>

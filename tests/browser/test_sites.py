@@ -149,7 +149,6 @@ def test_a_cell_of_the_matrix_shows_the_answer_with_its_evidence(looker: Looker,
     expect(matrix.get_by_role("button").filter(has_text="Named").first).to_contain_text("place 1")
     matrix.locator("[data-cell$=gull]").filter(has_text="Named").first.click()
     drawer = page.get_by_role("dialog")
-    expect(drawer.locator("[data-answer] mark[data-kind=name]").first).to_have_text("Willow Lane Bicycles")
     expect(drawer.locator("mark[data-kind=unsupported]").filter(has_text="founded on the moon")).to_be_visible()
     expect(drawer).to_contain_text("10 in, 20 out")
     expect(drawer).to_contain_text("Harbour Wheels")
@@ -225,8 +224,9 @@ def test_a_list_tells_what_is_no_address_and_what_failed_runs_again_from_its_sta
     page.get_by_label("From the pages that were kept").check()
     page.get_by_role("button", name="Run 2 sites again").click()
     expect(page.get_by_text("2 sites run again from website analysis.")).to_be_visible()
-    runs = "select run from penstock.outcomes order by task_id desc limit 2"
-    wait_until(lambda: min(row["run"] for row in world.sql(runs)) > 1, what="the run again", log=lambda: world.log)
+    runs = "select run from penstock.outcomes where job_id = $1"
+    job = int(page.url.split("/sites/")[1].split("?")[0])
+    wait_until(lambda: sorted(row["run"] for row in world.sql(runs, job)) == [2, 3], what="the run again")
 
 
 def test_sitemaps_and_files_are_taken_as_well(looker: Looker, web: SitesWeb, tmp_path: Path) -> None:

@@ -104,12 +104,10 @@ def _analysis(view: "AnalysisView", *, waits: bool) -> dict[str, Any]:
 
 async def _show(session: Session, job: int, limit: int, after: int | None) -> None:
     from penstock.apps.website_analysis import budgets, views
-    from penstock.storage.items import EARLIEST, Place
 
-    place = None if after is None else Place(EARLIEST, after)
     async with session.connection() as connection:
         view = await views.analysis(connection, job)
-        page = await views.site_page(connection, job, after=place, limit=limit)
+        page = await views.site_page(connection, job, after=views.behind(after), limit=limit)
         budget = await budgets.standing(connection, job)
         waits = await views.waits_for_approval(connection, view)
     rows = [_site(one) for one in page.sites]

@@ -17,7 +17,7 @@ from penstock.engine.job_steps import Step, steps_of
 from penstock.errors import JobNotFound, TaskNotFound
 from penstock.lifecycle import FINISHED, JobState, State
 from penstock.storage import reads
-from penstock.storage.items import Place, Wanted
+from penstock.storage.items import EARLIEST, Place, Wanted
 
 Connection = Any
 # Jobs looked at for one page of analyses.
@@ -134,6 +134,11 @@ def _analysis(job: StoredAnalysis, moved: Mapping[str, Any], at: Sequence[Mappin
         current_step=steps.current,
         progress=round(steps.progress, 4),
     )
+
+
+def behind(site_id: int | None) -> Place | None:
+    """Where the page behind a site starts, in the order in which they were given."""
+    return None if site_id is None else Place(EARLIEST, site_id)
 
 
 async def site_page(

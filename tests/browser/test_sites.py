@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Dialog, Locator, Page, expect
 
 from tests.apps.model_world import table
 from tests.browser.looking import SECONDS, Looker
@@ -257,7 +257,12 @@ def test_what_strangers_wrote_is_shown_as_text_everywhere(looker: Looker, world:
     job, site = analysed(world, web.hostile.url(), models=["offline", "gull"], budget=1, name=f"{IMAGE} spring")
     page = looker.page("ann", "/sites")
     dialogs: list[str] = []
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+
+    def heard(dialog: Dialog) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", heard)
     expect(page.get_by_role("link", name=f"{IMAGE} spring")).to_be_visible()
     page.goto(f"/sites/{job}")
     expect(page.get_by_role("heading", level=1)).to_have_text(f"{IMAGE} spring")

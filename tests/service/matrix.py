@@ -249,11 +249,15 @@ ROWS: dict[tuple[str, str], Row] = {
     ("POST", "/api/analyses"): Row(access=Access.OPERATORS, body=lambda world: {"url": "lamps.example"}),
     ("GET", "/api/analyses/{jobId}"): Row(access=Access.OWNER_READS, ids=_analysis),
     ("GET", "/api/analyses/{jobId}/sites"): Row(access=Access.OWNER_READS, ids=_analysis),
+    ("GET", "/api/analyses/{jobId}/sites/now"): Row(
+        access=Access.OWNER_READS, ids=_analysis, query=lambda world: {"ids": world.site_id}
+    ),
     ("GET", "/api/analyses/{jobId}/sites/{siteId}"): Row(access=Access.OWNER_READS, ids=_site),
     ("GET", "/api/analyses/{jobId}/report"): Row(access=Access.OWNER_READS, ids=_analysis),
     ("PUT", "/api/analyses/{jobId}/sites/{siteId}/prompts"): Row(
         access=Access.OWNER_WRITES, ids=_site, body=lambda world: {"prompts": ["Who sells lamps?"]}
     ),
+    ("DELETE", "/api/analyses/{jobId}/sites/{siteId}/prompts"): Row(access=Access.OWNER_WRITES, ids=_site),
     ("POST", "/api/analyses/{jobId}/approve"): Row(
         access=Access.OWNER_WRITES, ids=_analysis, body=lambda world: {"siteIds": [world.site_id]}
     ),

@@ -107,22 +107,23 @@ async def _show(session: Session, job: int, limit: int, after: int | None) -> No
 
     async with session.connection() as connection:
         view = await views.analysis(connection, job)
-        page = await views.site_page(connection, job, after=after, limit=limit)
+        page = await views.site_page(connection, job, after=views.behind(after), limit=limit)
         budget = await budgets.standing(connection, job)
         waits = await views.waits_for_approval(connection, view)
     rows = [_site(one) for one in page.sites]
+    following = None if page.next is None else page.next.task_id
     if session.out.json:
         session.out.emit(
             {
                 **_analysis(view, waits=waits),
                 "budget": None if budget is None else asdict(budget),
                 "items": rows,
-                "next": page.next,
+                "next": following,
             }
         )
         return
     session.out.show({}, _described(view, budget, waits=waits))
-    show_page(session, rows, None if page.next is None else str(page.next), _SITES, empty="It has no sites.")
+    show_page(session, rows, None if following is None else str(following), _SITES, empty="It has no sites.")
     if told := notes(session, [(one.site_id, one.error or one.why) for one in page.sites]):
         session.out.show({}, f"\n{told}")
 

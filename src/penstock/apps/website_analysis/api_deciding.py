@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Request
 
 from penstock.apps.website_analysis import deciding, views
+from penstock.apps.website_analysis.prompt import Prompt
 from penstock.apps.website_analysis.shapes import prompt_body
 from penstock.apps.website_analysis.wire import (
     AnalysisId,
@@ -31,6 +32,19 @@ async def edit_prompts(
     ground = ground_of(request)
     owner = await _owner(ground, actor, job_id)
     prompts = await deciding.edit_prompts(ground.app, job_id, site_id, body.prompts, by=actor.by, owner=owner)
+    return await _edited(ground, site_id, prompts)
+
+
+@router.delete("/{jobId}/sites/{siteId}/prompts", operation_id="resetPrompts")
+async def reset_prompts(request: Request, actor: Operator, job_id: AnalysisId, site_id: SiteIdPath) -> EditedBody:
+    """Those that were formed from the site again. An approval that was given for edited ones ends."""
+    ground = ground_of(request)
+    owner = await _owner(ground, actor, job_id)
+    prompts = await deciding.reset_prompts(ground.app, job_id, site_id, by=actor.by, owner=owner)
+    return await _edited(ground, site_id, prompts)
+
+
+async def _edited(ground: Ground, site_id: int, prompts: list[Prompt]) -> EditedBody:
     async with ground.app.connection() as connection:
         site = await views.site(connection, site_id)
     return EditedBody(
@@ -44,11 +58,16 @@ async def edit_prompts(
 async def approve(
     request: Request, actor: Operator, job_id: AnalysisId, body: ApproveBody | None = None
 ) -> ApprovedBody:
-    """Models may be asked: about these sites, or all whose prompts wait for it. They go on at once."""
+    """Models may be asked: about these sites, or all whose prompts wait for it. They go on at once. `dryRun` only says
+    how many they are, and what asking about them may cost."""
     ground = ground_of(request)
     owner = await _owner(ground, actor, job_id)
     chosen = None if body is None else body.site_ids
-    return ApprovedBody(approved=await deciding.approve(ground.app, job_id, chosen, by=actor.by, owner=owner))
+    asking = await deciding.asking(ground.app, job_id, chosen)
+    approved = asking.sites
+    if body is None or not body.dry_run:
+        approved = await deciding.approve(ground.app, job_id, chosen, by=actor.by, owner=owner)
+    return ApprovedBody(approved=approved, calls=asking.calls, most_cost=asking.most_cost)
 
 
 @router.post("/{jobId}/rerun", operation_id="rerunAnalysis")

@@ -1,9 +1,11 @@
 """What people decide about sites of an analysis: other prompts, approval, another run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from penstock.apps.website_analysis import orders, sites, views
+from penstock.apps.website_analysis.models.registry import Models
 from penstock.apps.website_analysis.names import ASKING, FORMING, STAGES
 from penstock.apps.website_analysis.prompt import Prompt
 from penstock.apps.website_analysis.prompts.editing import edited
@@ -16,6 +18,15 @@ from penstock.lifecycle import FINISHED, State
 from penstock.storage import audit, items
 
 _BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """What models are asked about sites that are approved, at most, and what that may cost before a budget stops it."""
+
+    sites: int
+    calls: int
+    most_cost: float
 
 
 async def require_sites(connection: Any, job_id: int, site_ids: Sequence[int]) -> list[int]:
@@ -42,6 +53,19 @@ async def edit_prompts(
         async with connection.transaction():
             await orders.set_prompts(connection, site_id, prompts, by=by.actor)
             entry = by.entry("site.prompts", kind="task", object=site_id, owner=owner, prompts=len(prompts))
+            await audit.append(connection, entry)
+    return prompts
+
+
+async def reset_prompts(app: Penstock, job_id: int, site_id: int, *, by: By, owner: str | None) -> list[Prompt]:
+    """Those that were formed take the place of edited ones again; refused when editing would be."""
+    async with app.connection() as connection:
+        await require_sites(connection, job_id, [site_id])
+        _may_edit(await views.details(connection, site_id))
+        prompts = await _formed(connection, site_id)
+        async with connection.transaction():
+            await orders.set_prompts(connection, site_id, None, by=by.actor)
+            entry = by.entry("site.prompts.reset", kind="task", object=site_id, owner=owner, prompts=len(prompts))
             await audit.append(connection, entry)
     return prompts
 
@@ -79,6 +103,30 @@ async def approve(app: Penstock, job_id: int, site_ids: Sequence[int] | None, *,
         if not batch:
             return approved
         approved += await _approve(app, job_id, batch, by=by, owner=owner)
+        last = batch[-1]
+
+
+async def asking(app: Penstock, job_id: int, site_ids: Sequence[int] | None) -> Asking:
+    """What an approval would do, without doing it."""
+    async with app.connection() as connection:
+        options = (await views.analysis(connection, job_id)).options
+        if site_ids is not None:
+            chosen = await require_sites(connection, job_id, site_ids)
+            await _require_waiting(connection, chosen)
+            batches = [chosen]
+        else:
+            batches = [batch async for batch in _waiting(connection, job_id)]
+        counted = [await sites.prompts_of(connection, batch, FORMING) for batch in batches]
+    prompts, length = (sum(one[at] for one in counted) for at in (0, 1))
+    names, samples = options.get("models") or app.settings.sites_models, options.get("samples") or 1
+    cost = Models(app).most_cost(names, questions=prompts * samples, question_bytes=length * samples)
+    return Asking(sites=sum(map(len, batches)), calls=prompts * samples * len(set(names)), most_cost=cost)
+
+
+async def _waiting(connection: Any, job_id: int) -> AsyncIterator[list[int]]:
+    last = 0
+    while batch := await sites.waiting_for_approval(connection, job_id, ASKING, after=last, limit=_BATCH):
+        yield batch
         last = batch[-1]
 
 

@@ -1,10 +1,7 @@
 """What is stored, in the form of the wire."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields
 from typing import Any, cast
-
-from pydantic.alias_generators import to_camel
 
 from penstock.apps.website_analysis.answer import Answer
 from penstock.apps.website_analysis.facts import Facts
@@ -14,18 +11,17 @@ from penstock.apps.website_analysis.sites import Summary
 from penstock.apps.website_analysis.views import AnalysisView, SiteDetails, SiteView
 from penstock.apps.website_analysis.wire import (
     AnswerBody,
-    EvidenceBody,
     PromptBody,
-    Share,
     SiteBody,
     SiteScores,
     StageBody,
     State,
 )
-from penstock.service.job_wire import counts_of
+from penstock.apps.website_analysis.wire_findings import EvidenceBody, Share, SiteFacts, SiteScoring
+from penstock.service.job_wire import JobStep, counts_of
 
 
-def analysis_fields(view: AnalysisView) -> dict[str, Any]:
+def analysis_fields(view: AnalysisView, *, waits_for_approval: bool) -> dict[str, Any]:
     """What the list and the detail share."""
     return {
         "job_id": view.job_id,
@@ -37,6 +33,8 @@ def analysis_fields(view: AnalysisView) -> dict[str, Any]:
         "progress": view.progress,
         "counts": counts_of(view.counts),
         "total_sites": view.counts.total,
+        "steps": [JobStep(**asdict(one)) for one in view.steps],
+        "waits_for_approval": waits_for_approval,
         "options": dict(view.options),
     }
 
@@ -47,6 +45,9 @@ def site_body(site: SiteView) -> SiteBody:
         url=site.url,
         state=cast("State", site.state.name),
         current_step=site.current_step,
+        stage=site.stage,
+        attempts=site.attempts,
+        name=site.summary.name,
         scores=_scores(site.summary),
         error=site.error,
         why=site.why,
@@ -73,11 +74,11 @@ def findings(found: SiteDetails) -> dict[str, Any]:
             StageBody(stage=one.stage, version=one.version, run=one.run, reused_from=one.reused_from, at=one.at)
             for one in found.stages
         ],
-        "facts": None if found.facts is None else camel(Facts.from_json(found.facts)),
+        "facts": None if found.facts is None else SiteFacts.model_validate(Facts.from_json(found.facts)),
         "prompts": [prompt_body(one) for one in found.prompts],
         "next_prompts": None if found.next_prompts is None else [prompt_body(one) for one in found.next_prompts],
         "answers": [answer_body(one) for one in found.answers],
-        "scores": None if found.scores is None else camel(Scores.from_json(found.scores)),
+        "scores": None if found.scores is None else SiteScoring.model_validate(Scores.from_json(found.scores)),
     }
 
 
@@ -86,16 +87,15 @@ def prompt_body(prompt: Prompt) -> PromptBody:
 
 
 def answer_body(answer: Answer) -> AnswerBody:
-    given = {name: getattr(answer, name) for name in AnswerBody.model_fields if name != "evidence"}
-    return AnswerBody(**given, evidence=[EvidenceBody(**asdict(one)) for one in answer.evidence])
-
-
-def camel(value: Any) -> Any:
-    """Fields of records in camelCase; the keys of mappings are data and stay as they are."""
-    if is_dataclass(value):
-        return {to_camel(field.name): camel(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): camel(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [camel(one) for one in value]
-    return value
+    details = answer.details
+    given = {
+        field.name: getattr(answer, field.name) for field in fields(answer) if field.name in AnswerBody.model_fields
+    }
+    return AnswerBody(
+        **{**given, "evidence": [EvidenceBody.model_validate(one) for one in answer.evidence]},
+        model_version=details.get("version"),
+        reused_from_run=details.get("reused_from_run"),
+        cut=bool(details.get("cut")),
+        tokens_estimated=bool(details.get("tokens_estimated")),
+        stopped_by_budget=details.get("stopped_by") == "budget",
+    )

@@ -102,6 +102,12 @@ async def waiting_for_approval(
     return [row["task_id"] for row in rows]
 
 
+async def prompts_of(connection: Connection, site_ids: Sequence[int], forming: str) -> tuple[int, int]:
+    """(how many, how many bytes) of all of them."""
+    row = await connection.fetchrow(_sql.prompts_of, site_ids, forming)
+    return row["prompts"], row["bytes"]
+
+
 async def waiting_at(connection: Connection, site_ids: Sequence[int], stage: str) -> set[int]:
     return {row["task_id"] for row in await connection.fetch(_sql.waiting_at, site_ids, stage)}
 

@@ -51,6 +51,8 @@ class SiteView:
     url: str
     state: State
     current_step: str
+    stage: str | None
+    attempts: int
     summary: Summary
     error: str | None
     why: str | None
@@ -59,8 +61,13 @@ class SiteView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SitePage:
+    """``first``, ``last``: the places of its ends; ``previous``, ``next``: the same where there may be more."""
+
     sites: tuple[SiteView, ...]
-    next: int | None
+    first: Place | None = None
+    last: Place | None = None
+    previous: Place | None = None
+    next: Place | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,21 +136,42 @@ def _analysis(job: StoredAnalysis, moved: Mapping[str, Any], at: Sequence[Mappin
     )
 
 
-async def site_page(connection: Connection, job_id: int, *, after: int | None, limit: int) -> SitePage:
-    """In the order in which they were given."""
-    place = None if after is None else Place(EARLIEST, after)
-    page = await items.page(connection, Wanted(jobs=[job_id], states=list(State)), sort="row", after=place, limit=limit)
-    more = await sites.more(connection, [item.id for item in page.items])
-    shown = tuple(_site(item, more[item.id]) for item in page.items)
-    return SitePage(sites=shown, next=None if page.next is None else page.next.task_id)
+def behind(site_id: int | None) -> Place | None:
+    """Where the page behind a site starts, in the order in which they were given."""
+    return None if site_id is None else Place(EARLIEST, site_id)
+
+
+async def site_page(
+    connection: Connection,
+    job_id: int,
+    *,
+    states: Sequence[State] = (),
+    after: Place | None = None,
+    before: Place | None = None,
+    limit: int,
+) -> SitePage:
+    """In the order in which they were given; those in some ``states`` only: what changed last first."""
+    wanted = Wanted(jobs=[job_id], states=list(states or State))
+    sort: items.Sort = "-updatedAt" if states else "row"
+    page = await items.page(connection, wanted, sort=sort, after=after, before=before, limit=limit)
+    shown = await _shown(connection, page.items)
+    return SitePage(sites=shown, first=page.first, last=page.last, previous=page.previous, next=page.next)
+
+
+async def sites_now(connection: Connection, site_ids: Sequence[int]) -> tuple[SiteView, ...]:
+    return await _shown(connection, await items.now(connection, site_ids))
 
 
 async def failed_sites(connection: Connection, job_id: int, *, limit: int) -> tuple[SiteView, ...]:
-    """The first of those that ended in an error, in the order in which they were given."""
+    """The first that ended in an error."""
     wanted = Wanted(jobs=[job_id], states=[State.ERROR])
-    page = await items.page(connection, wanted, sort="row", after=None, limit=limit)
-    more = await sites.more(connection, [item.id for item in page.items])
-    return tuple(_site(item, more[item.id]) for item in page.items)
+    page = await items.page(connection, wanted, sort="updatedAt", limit=limit)
+    return await _shown(connection, page.items)
+
+
+async def _shown(connection: Connection, found: Sequence[Item]) -> tuple[SiteView, ...]:
+    more = await sites.more(connection, [item.id for item in found])
+    return tuple(_site(item, more[item.id]) for item in found)
 
 
 async def waits_for_approval(connection: Connection, view: AnalysisView) -> bool:
@@ -200,6 +228,8 @@ def _site(item: Item, summary: Summary) -> SiteView:
         url=str(item.input.get("url", "")),
         state=item.status,
         current_step=_step_of(item),
+        stage=item.stage,
+        attempts=item.attempts,
         summary=summary,
         error=None if item.error is None else str(item.error.get("message") or item.error.get("type") or ""),
         why=_why(item, summary),

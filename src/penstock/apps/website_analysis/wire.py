@@ -7,6 +7,7 @@ from fastapi import Path
 from pydantic import Field, StringConstraints
 
 from penstock.apps.website_analysis.submitting import MOST_BUDGET, MOST_PROMPTS, MOST_SAMPLES
+from penstock.apps.website_analysis.wire_findings import EvidenceBody, Share, SiteFacts, SiteScoring
 from penstock.service.job_wire import Counts, JobStep, QueueState
 from penstock.service.parameters import COUNTED, STORABLE, Flag, Name, Number
 from penstock.service.wire import MOST_ID, Wire
@@ -78,15 +79,6 @@ class AddedBody(Wire):
     refused_count: int
 
 
-class Share(Wire):
-    """`value` from 0 to 1 over `count` trials; `low` to `high` holds the true share nineteen times of twenty."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    count: int
-
-
 class SiteScores(Wire):
     coverage: Share
     visibility: Share
@@ -95,12 +87,15 @@ class SiteScores(Wire):
 
 
 class SiteLook(Wire):
-    """`why`: what it waits for; `edited`: somebody changed its prompts."""
+    """`stage`: where it is, or where it ended, after so many `attempts`; `why`: what it waits for; `edited`: somebody
+    changed its prompts."""
 
     site_id: int
     url: str
     state: State
     current_step: str
+    stage: str | None
+    attempts: int
     error: str | None
     why: str | None
     edited: bool
@@ -109,12 +104,25 @@ class SiteLook(Wire):
 
 
 class SiteBody(SiteLook):
+    """`name`: of the business, as the last run that ended well found it."""
+
+    name: str | None
     scores: SiteScores | None = Field(description="The summary of the last run that ended well.")
 
 
 class SitePageBody(Wire):
+    """`startCursor`, `endCursor`: of its first and last row. `nextCursor`, `previousCursor`: the same, where there may
+    be more."""
+
     items: list[SiteBody]
     next_cursor: str | None
+    previous_cursor: str | None
+    start_cursor: str | None
+    end_cursor: str | None
+
+
+class SitesNow(Wire):
+    items: list[SiteBody]
 
 
 class AnalysisBody(Wire):
@@ -129,6 +137,8 @@ class AnalysisBody(Wire):
     progress: float = Field(description="From 0 to 1, over all stages.")
     counts: Counts
     total_sites: int
+    steps: list[JobStep] = Field(description="How many sites each stage holds and has behind it.")
+    waits_for_approval: bool = Field(description="Sites of it wait until somebody approves their prompts.")
     options: dict[str, Any]
 
 
@@ -166,14 +176,8 @@ class PromptBody(Wire):
     template: str
 
 
-class EvidenceBody(Wire):
-    sentence: str
-    page: str
-    similarity: float
-
-
 class AnswerBody(Wire):
-    """`text` is null where the model gave none; `problem` then says why."""
+    """`text` is null where the model gave none; `problem` then says why. `reusedFromRun`: the run that paid for it."""
 
     prompt: str
     model: str
@@ -185,19 +189,24 @@ class AnswerBody(Wire):
     cost: float
     took_ms: int
     evidence: list[EvidenceBody]
+    model_version: str | None
+    reused_from_run: int | None
+    cut: bool = Field(description="The model stopped at the longest answer it may give.")
+    tokens_estimated: bool = Field(description="The endpoint did not count its tokens.")
+    stopped_by_budget: bool
 
 
 class Findings(Wire):
     """`facts` and `scores` as `docs/website-analysis.md` describes them; null before there are any."""
 
     stages: list[StageBody]
-    facts: dict[str, Any] | None
+    facts: SiteFacts | None
     prompts: list[PromptBody] = Field(description="Those that were asked; before that, those that will be.")
     next_prompts: list[PromptBody] | None = Field(
         description="Edited since: those of the next run from model-analysis. Null: the same."
     )
     answers: list[AnswerBody]
-    scores: dict[str, Any] | None
+    scores: SiteScoring | None
 
 
 class SiteDetail(SiteLook, Findings):
@@ -209,16 +218,15 @@ class SiteDetail(SiteLook, Findings):
 class AnalysisDetail(AnalysisBody):
     """With the first page of sites. An analysis of one site has what was found about it here as well."""
 
-    steps: list[JobStep]
     budget: BudgetBody | None = Field(description="Null before the first model was asked.")
     sites: list[SiteBody]
     next_cursor: str | None
     stages: list[StageBody] | None = None
-    facts: dict[str, Any] | None = None
+    facts: SiteFacts | None = None
     prompts: list[PromptBody] | None = None
     next_prompts: list[PromptBody] | None = None
     answers: list[AnswerBody] | None = None
-    scores: dict[str, Any] | None = None
+    scores: SiteScoring | None = None
 
 
 class PromptsBody(Wire):
@@ -240,10 +248,16 @@ class EditedBody(Wire):
 
 class ApproveBody(Wire):
     site_ids: SiteIds | None = Field(None, description="Left out: all whose prompts wait for approval.")
+    dry_run: Flag = Field(False, description="Approve nothing; say how many, and what it may cost.")
 
 
 class ApprovedBody(Wire):
+    """`calls`: how many questions models are asked about them at most, fewer where an earlier run has the answer;
+    `mostCost`: the most that those may cost, before the budget stops them."""
+
     approved: int
+    calls: int
+    most_cost: float
 
 
 class RerunBody(Wire):
@@ -281,9 +295,24 @@ class ModelBody(Wire):
     host: str | None
     input_price: float
     output_price: float
+    most_per_call: float = Field(description="The most that one question of 200 characters may cost.")
     ready: bool
     problem: str | None
 
 
+class Usual(Wire):
+    """What counts where an analysis leaves something out, and how much may be asked for."""
+
+    models: list[str]
+    pages: int
+    most_pages: int
+    samples: int
+    most_samples: int
+    prompts: int
+    most_prompts: int
+    budget: float
+
+
 class ModelList(Wire):
     items: list[ModelBody]
+    usual: Usual

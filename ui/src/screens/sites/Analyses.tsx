@@ -1,5 +1,162 @@
+import { Badge, Button, Group, Stack, Switch, Table, Text } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { CircleArrowUp, Globe, Hand } from "lucide-react";
+import { useState } from "react";
+import { api, ask, type Schemas } from "~/api/client";
+import { Empty } from "~/blocks/Empty";
+import { GoTo } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
+import { StateBadge } from "~/blocks/StateBadge";
+import { Loading, Trouble } from "~/blocks/Trouble";
+import { When } from "~/blocks/When";
+import { count, many, percent } from "~/blocks/wording";
+import { Allowed } from "~/shell/Allowed";
+import { useMe } from "~/shell/me";
+import { AddSites } from "./AddSites";
+import { StageProgress } from "./StageProgress";
+import { Wide } from "./Wide";
+
+type Analysis = Schemas["AnalysisBody"];
 
 export function Analyses() {
-  return <Page title="Analyses">Not built yet.</Page>;
+  const search = useSearch({ from: "/sites" });
+  const navigate = useNavigate({ from: "/sites" });
+  const admin = useMe().role === "admin";
+  const everybody = admin && search.everybody === true;
+  const adding = (open: boolean) => void navigate({ search: (was) => ({ ...was, add: open || undefined, from: undefined }) });
+  return (
+    <Page
+      title="Sites"
+      about="Websites, read and put to models: which questions they answer, and whether models name the business."
+      actions={
+        <>
+          {admin && (
+            <Switch
+              label="Everybody's"
+              checked={everybody}
+              onChange={(event) => void navigate({ search: (was) => ({ ...was, everybody: event.currentTarget.checked || undefined }) })}
+            />
+          )}
+          <Allowed role="operator">
+            <Button leftSection={<Globe size={16} aria-hidden />} onClick={() => adding(true)}>
+              Analyse websites
+            </Button>
+          </Allowed>
+        </>
+      }
+    >
+      <List key={String(everybody)} everybody={everybody} add={() => adding(true)} />
+      {search.add && <AddSites onClose={() => adding(false)} />}
+    </Page>
+  );
+}
+
+function List({ everybody, add }: { everybody: boolean; add: () => void }) {
+  const found = useInfiniteQuery({
+    queryKey: ["jobs", "analyses", everybody],
+    queryFn: ({ pageParam, signal }) =>
+      ask(api.GET("/api/analyses", { params: { query: { after: pageParam, userId: everybody ? "all" : "me" } }, signal })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.nextCursor ?? undefined,
+  });
+  const all = found.data?.pages.flatMap((page) => page.items) ?? [];
+  // What came since somebody looks waits in a pill: no row moves under the pointer.
+  const [top, setTop] = useState<number | null>(null);
+  const newest = all[0]?.jobId ?? null;
+  if (top === null && newest !== null) setTop(newest);
+  const shown = all.filter((one) => top === null || one.jobId <= top);
+  const news = all.length - shown.length;
+
+  if (found.isPending) return <Loading />;
+  if (found.isError && !found.data) return <Trouble error={found.error} again={() => void found.refetch()} />;
+  if (all.length === 0 && !found.hasNextPage)
+    return (
+      <Empty
+        kind="nothing"
+        title="No websites analysed yet"
+        action={
+          <Allowed role="operator">
+            <Button onClick={add}>Analyse websites</Button>
+          </Allowed>
+        }
+      >
+        Give one address, a list, a sitemap or a CSV file. The model that comes along costs nothing and needs no network.
+      </Empty>
+    );
+  return (
+    <Stack>
+      {news > 0 && (
+        <Group justify="center">
+          <Button size="compact-sm" radius="xl" leftSection={<CircleArrowUp size={14} aria-hidden />} onClick={() => setTop(newest)}>
+            {many(news, "new analysis", "new analyses")}
+          </Button>
+        </Group>
+      )}
+      <Wide minWidth={820}>
+        <Table verticalSpacing="sm" highlightOnHover aria-label="Analyses">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th w="28%">Analysis</Table.Th>
+              <Table.Th>State</Table.Th>
+              <Table.Th w="44%">Stages</Table.Th>
+              <Table.Th ta="right">Sites</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {shown.map((one) => (
+              <Row key={one.jobId} analysis={one} owner={everybody} />
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Wide>
+      {found.hasNextPage && (
+        <Group justify="center">
+          <Button variant="default" loading={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+            Show older ones
+          </Button>
+        </Group>
+      )}
+    </Stack>
+  );
+}
+
+function Row({ analysis, owner }: { analysis: Analysis; owner: boolean }) {
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <GoTo to="/sites/$jobId" params={{ jobId: String(analysis.jobId) }} fw={500} className="stored">
+          {analysis.name ?? `Analysis ${analysis.jobId}`}
+        </GoTo>
+        <Text size="xs" c="dimmed">
+          {analysis.jobId} · <When at={analysis.createdAt} />
+          {owner && analysis.owner && ` · ${analysis.owner}`}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        <Stack gap={4} align="flex-start">
+          <StateBadge state={analysis.queueState} />
+          {analysis.waitsForApproval && <ApprovalBadge />}
+        </Stack>
+      </Table.Td>
+      <Table.Td>
+        <StageProgress steps={analysis.steps} total={analysis.totalSites} />
+      </Table.Td>
+      <Table.Td ta="right" className="numbers">
+        {count(analysis.totalSites)}
+        <Text size="xs" c="dimmed">
+          {percent(analysis.progress)}
+        </Text>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+/** Somebody has to read the prompts before models are asked. */
+export function ApprovalBadge() {
+  return (
+    <Badge color="orange" variant="light" tt="none" leftSection={<Hand size={12} aria-hidden />} data-state="APPROVAL">
+      Needs approval
+    </Badge>
+  );
 }

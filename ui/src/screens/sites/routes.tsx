@@ -2,7 +2,10 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { flag, known, oneOf, text, type Search } from "~/address";
 import { root } from "~/root";
 
-export const SITE_TABS = ["prompts", "answers", "report"] as const;
+/** Beside the first one, which is left out of the address. */
+export const SITE_TABS = ["prompts", "answers", "scores", "report"] as const;
+export const SITE_SHOWN = ["open", "failed", "done"] as const;
+export const ADDING = ["list", "sitemap", "file"] as const;
 
 export const sitesRoutes = [
   createRoute({
@@ -11,6 +14,8 @@ export const sitesRoutes = [
     validateSearch: (search: Search) =>
       known({
         add: flag(search.add),
+        from: oneOf(search.from, ADDING),
+        everybody: flag(search.everybody),
       }),
     component: lazyRouteComponent(() => import("./Analyses"), "Analyses"),
   }),
@@ -19,7 +24,7 @@ export const sitesRoutes = [
     path: "/sites/$jobId",
     validateSearch: (search: Search) =>
       known({
-        q: text(search.q),
+        show: oneOf(search.show, SITE_SHOWN),
       }),
     component: lazyRouteComponent(() => import("./Analysis"), "Analysis"),
   }),

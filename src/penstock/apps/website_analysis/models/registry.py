@@ -9,18 +9,23 @@ from penstock.apps.website_analysis.models.endpoint import Endpoint
 from penstock.apps.website_analysis.models.model import OFFLINE, Model
 from penstock.apps.website_analysis.models.models_file import read
 from penstock.apps.website_analysis.models.openai import EndpointModel
+from penstock.apps.website_analysis.models.reply import most_tokens_of
 from penstock.apps.website_analysis.problem import SiteProblem
+
+_USUAL_QUESTION_BYTES = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelView:
-    """A model as people see it. Prices per million tokens; ``problem``: why it cannot be asked."""
+    """A model as people see it. Prices per million tokens; ``most_per_call``: the most that a question of usual length
+    may cost; ``problem``: why it cannot be asked."""
 
     name: str
     model: str
     host: str | None
     input_price: float
     output_price: float
+    most_per_call: float
     problem: str | None
 
 
@@ -42,8 +47,15 @@ class Models:
         return [self._model(name) for name in wanted]
 
     def listing(self) -> list[ModelView]:
-        offline = ModelView(name=OFFLINE, model=OFFLINE, host=None, input_price=0.0, output_price=0.0, problem=None)
+        free = {"input_price": 0.0, "output_price": 0.0, "most_per_call": 0.0}
+        offline = ModelView(name=OFFLINE, model=OFFLINE, host=None, problem=None, **free)
         return [offline, *map(_view, self._endpoints.values())]
+
+    def most_cost(self, names: Iterable[str], *, questions: int, question_bytes: int) -> float:
+        """The most that all these questions may cost, each put to each of the models once. One that is not known here
+        is left out."""
+        known = [self._endpoints[name] for name in dict.fromkeys(names) if name in self._endpoints]
+        return sum(_most_cost(one, questions, question_bytes) for one in known)
 
     async def close(self) -> None:
         made, self._made = self._made, {}
@@ -78,5 +90,10 @@ def _view(endpoint: Endpoint) -> ModelView:
         host=endpoint.host,
         input_price=endpoint.input_price,
         output_price=endpoint.output_price,
+        most_per_call=_most_cost(endpoint, 1, _USUAL_QUESTION_BYTES),
         problem=endpoint.problem,
     )
+
+
+def _most_cost(endpoint: Endpoint, questions: int, question_bytes: int) -> float:
+    return endpoint.cost(most_tokens_of(questions, question_bytes), questions * endpoint.max_tokens)

@@ -57,8 +57,12 @@ def estimated_tokens(text: str) -> int:
 
 
 def most_tokens(text: str) -> int:
+    return most_tokens_of(1, len(text.encode("utf-8", "replace")))
+
+
+def most_tokens_of(questions: int, question_bytes: int) -> int:
     """No tokenizer makes more tokens than there are bytes; the frame of a message takes a few more."""
-    return len(text.encode("utf-8", "replace")) + 32
+    return question_bytes + 32 * questions
 
 
 def _said(message: dict[str, Any], finish: object) -> tuple[str | None, str | None]:

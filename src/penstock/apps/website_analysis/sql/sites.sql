@@ -30,6 +30,18 @@ left join website_analysis.orders w on w.task_id = q.task_id
 where l.job_id = $1 and w.approved_at is null and q.task_id > $3
 order by q.task_id limit $4
 
+-- name: prompts_of
+-- How many prompts these sites have, and their length: what it may cost to ask them. Those that a person wrote, else the
+-- newest that were formed.
+select count(asked) as prompts, coalesce(sum(octet_length(asked ->> 'text')), 0)::bigint as bytes
+from unnest($1::bigint[]) as t (id)
+left join website_analysis.orders w on w.task_id = t.id
+left join lateral (
+    select c.result -> 'prompts' as prompts
+    from penstock.checkpoints c join penstock.stages s on s.id = c.stage
+    where c.task_id = t.id and s.name = $2 order by c.run desc limit 1) formed on true
+cross join lateral jsonb_array_elements(coalesce(w.prompts, formed.prompts, '[]')) as asked
+
 -- name: waiting_at
 -- Of these sites, those that wait before the stage.
 select q.task_id from penstock.queue q join penstock.stages s on s.id = q.stage

@@ -20,9 +20,9 @@ from penstock.apps.record_linking.sources.source import SourceMisconfigured
 from penstock.apps.record_linking.wire_setup import (
     GuessBody,
     LinkingBody,
+    LinkingSource,
     PreviewBody,
     PreviewFields,
-    SourceBody,
 )
 from penstock.service.actor import Operator, Viewer
 from penstock.service.bodies import validated
@@ -80,7 +80,7 @@ def _looked_at(path: Path, called: str, *, safe: bool) -> PreviewBody:
     )
 
 
-def _source(shared: RecordLinking, name: str) -> SourceBody:
+def _source(shared: RecordLinking, name: str) -> LinkingSource:
     settings = shared.app.settings
     address = settings.linking_endpoint if name == "wikidata" else settings.linking_reconciliation_url
     problem: str | None = None
@@ -88,7 +88,7 @@ def _source(shared: RecordLinking, name: str) -> SourceBody:
         shared.sources.get(name)
     except SourceMisconfigured as error:
         problem = str(error)
-    return SourceBody(name=name, problem=problem, **_place(name, address))
+    return LinkingSource(name=name, problem=problem, **_place(name, address))
 
 
 def _place(name: str, address: str | None) -> dict[str, Any]:

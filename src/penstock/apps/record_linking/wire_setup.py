@@ -25,7 +25,7 @@ class PreviewBody(Wire):
     roles: dict[str, GuessBody]
 
 
-class SourceBody(Wire):
+class LinkingSource(Wire):
     """`problem`: what to set before it can be asked; null: it can be. `pages`: put an id behind it for a page about the
     entity; null where the source has none that is known."""
 
@@ -36,7 +36,7 @@ class SourceBody(Wire):
 
 
 class LinkingBody(Wire):
-    sources: list[SourceBody]
+    sources: list[LinkingSource]
     options: dict[str, Any] = Field(description="As the settings say; a project may say otherwise.")
     per_second: float
     max_records: int

@@ -61,3 +61,7 @@ export function useFollowed(projectId: number, jobs: (number | null | undefined)
     }, LIVE_MS);
   });
 }
+
+export function sourceName(source: string): string {
+  return source === "wikidata" ? "Wikidata" : source === "reconciliation" ? "Reconciliation service" : source;
+}

@@ -34,6 +34,12 @@ test("what was skipped can be gone over again, and no longer counts once it is d
   expect(decided.skipped).toEqual([]);
 });
 
+test("a record of an earlier round is looked at before the one on screen", () => {
+  const skipped = after(undefined, FETCHED, { type: "decide", deed: deed(3) }, { type: "skip" }, { type: "skip" }, { type: "skippedAgain" });
+  const back = next(skipped, { type: "goTo", number: 3 });
+  expect([current(back), back.queue]).toEqual([3, [3, 5, 8]]);
+});
+
 test("nobody goes beyond either end", () => {
   expect(after(undefined, FETCHED, { type: "go", by: -1 }).at).toBe(0);
   const end = after(undefined, FETCHED, { type: "go", by: 1 }, { type: "go", by: 1 }, { type: "go", by: 1 }, { type: "go", by: 1 });

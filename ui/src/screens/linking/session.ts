@@ -46,7 +46,9 @@ export function next(session: Session, action: Action): Session {
       return moved(session, session.at + action.by);
     case "goTo": {
       const at = session.queue.indexOf(action.number);
-      return at < 0 ? session : { ...session, at };
+      if (at >= 0) return { ...session, at };
+      // Of an earlier round: it comes before the one on screen.
+      return { ...session, queue: [...session.queue.slice(0, session.at), action.number, ...session.queue.slice(session.at)] };
     }
     case "skip": {
       const number = session.queue[session.at];

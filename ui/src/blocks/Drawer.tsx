@@ -1,4 +1,4 @@
-import { CloseButton, Drawer as MantineDrawer, Group, Title } from "@mantine/core";
+import { CloseButton, Drawer as MantineDrawer, Group } from "@mantine/core";
 import type { ReactNode } from "react";
 
 type Props = { title: ReactNode; actions?: ReactNode; onClose: () => void; children: ReactNode };
@@ -9,9 +9,10 @@ export function Drawer({ title, actions, onClose, children }: Props) {
     <MantineDrawer.Root opened onClose={onClose} position="right" size="min(640px, 100vw)" trapFocus={false} lockScroll={false} returnFocus>
       <MantineDrawer.Content>
         <MantineDrawer.Header>
-          <Title order={2} size="h3" className="stored">
+          {/* Names the dialog, too. */}
+          <MantineDrawer.Title className="stored" fz="h3" fw={650}>
             {title}
-          </Title>
+          </MantineDrawer.Title>
           <Group gap="xs" wrap="nowrap">
             {actions}
             <CloseButton onClick={onClose} aria-label="Close" />

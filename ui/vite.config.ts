@@ -12,6 +12,8 @@ export default defineConfig({
     outDir: "../src/penstock/service/web",
     emptyOutDir: true,
     target: "es2022",
+    // light-dark() stays as it is: what an older target makes of it shows no colour at all.
+    cssTarget: ["chrome123", "firefox120", "safari17.5"],
     // A strict policy knows no data: addresses for scripts and styles.
     assetsInlineLimit: 0,
     reportCompressedSize: false,

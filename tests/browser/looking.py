@@ -65,6 +65,12 @@ class Looker:
             for node in one["nodes"]
         ]
 
+    def shot(self, page: Page, name: str) -> None:
+        """Kept where pictures are wanted: of a test that goes through several screens."""
+        if self._shots is not None:
+            self._shots.mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=self._shots / f"{name}.png", full_page=True)
+
     def close(self) -> None:
         for context in self._contexts.values():
             for number, page in enumerate(context.pages):

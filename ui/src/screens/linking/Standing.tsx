@@ -4,6 +4,9 @@ import { Ban, CircleCheck, CircleDashed, CircleSlash, CircleX, Clock, Eye, Loade
 import { count, duration, many, percent, rate } from "~/blocks/wording";
 import type { Project, RecordState } from "./projects";
 
+// Mantine's orange is too pale for a badge's small letters on its own light ground.
+const ORANGE = { root: { color: "light-dark(#9a3412, var(--mantine-color-orange-3))" } };
+
 const LOOKS: Record<RecordState, [LucideIcon, string, string]> = {
   NEW: [CircleDashed, "gray", "Not matched yet"],
   QUEUED: [Clock, "gray", "Queued"],
@@ -23,7 +26,7 @@ export function recordWord(state: RecordState): string {
 export function RecordBadge({ state }: { state: RecordState }) {
   const [Icon, color, word] = LOOKS[state];
   return (
-    <Badge color={color} variant="light" tt="none" className="state" data-state={state} leftSection={<Icon size={12} aria-hidden />}>
+    <Badge color={color} styles={color === "orange" ? ORANGE : undefined} variant="light" tt="none" className="state" data-state={state} leftSection={<Icon size={12} aria-hidden />}>
       {word}
     </Badge>
   );
@@ -39,10 +42,13 @@ const BARS: [RecordState, string][] = [
   ["MATCHING", "blue"],
 ];
 
+// Behind a number.
+const COUNTED: Partial<Record<RecordState, string>> = { REVIEW: "to review", NO_CANDIDATE: "without a candidate", REJECTED: "without a match" };
+
 /** A bar of the states, and the same in words. */
 export function ProjectBar({ project }: { project: Project }) {
   const { counts, total, ended } = project.progress;
-  const words = BARS.filter(([state]) => counts[state]).map(([state]) => `${count(counts[state])} ${recordWord(state).toLowerCase()}`);
+  const words = BARS.filter(([state]) => counts[state]).map(([state]) => `${count(counts[state])} ${COUNTED[state] ?? recordWord(state).toLowerCase()}`);
   const matched = total - (counts.NEW ?? 0) - (counts.QUEUED ?? 0) - (counts.MATCHING ?? 0);
   const done = project.running ? ended : matched;
   const told = words.join(", ") || "none matched yet";

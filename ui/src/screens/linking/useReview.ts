@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useEffectEvent, useReducer, useRef, useState } from "react";
 import { api, ask } from "~/api/client";
-import { tellDone, tellProblem } from "~/api/queries";
+import { tellProblem } from "~/api/queries";
 import { accept, conflict, reject, setNote, undoBatch } from "./deciding";
 import { keyOf, recordKey, recordQuery, type Candidate, type LinkRecord, type RecordDetail } from "./projects";
 import { begun, current, hungry, next, type Move, type Session } from "./session";
@@ -97,7 +97,6 @@ export function useReview(projectId: number, first: number | undefined, onPlace:
       if (batch === null) return;
       try {
         await undoBatch(projectId, batch);
-        tellDone(`The decision about record ${last.number} was undone.`);
       } catch (error) {
         tellProblem(error);
       }

@@ -1,11 +1,12 @@
 // Candidates of a record: who they are, how sure it is, and why.
-import { Anchor, Badge, Button, Group, Kbd, Stack, Text } from "@mantine/core";
+import { Anchor, Button, Group, Kbd, Stack, Text } from "@mantine/core";
 import { ChevronDown, ChevronRight, ExternalLink } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { pageOf, webAddress } from "./entity";
 import classes from "./linking.module.css";
 import type { Candidate, RecordDetail } from "./projects";
 import { featureName } from "./roles";
+import { RecordBadge } from "./Standing";
 import { gapOf, points, score, waterfall } from "./waterfall";
 
 /** An id as text; a link only where it surely leads to a page of the web. */
@@ -13,7 +14,7 @@ export function EntityId({ entity, pages }: { entity: string; pages: string | nu
   const page = pageOf(entity, pages);
   if (page === null) return <span className="stored mono">{entity}</span>;
   return (
-    <Anchor href={page} target="_blank" rel="noopener noreferrer" className="stored mono">
+    <Anchor href={page} target="_blank" rel="noopener noreferrer" underline="always" className="stored mono">
       {entity} <ExternalLink size={11} aria-label="opens in another tab" />
     </Anchor>
   );
@@ -23,7 +24,7 @@ export function Cell({ text }: { text: string }) {
   const address = webAddress(text);
   if (address === null) return <span className="stored">{text}</span>;
   return (
-    <Anchor href={address} target="_blank" rel="noopener noreferrer" className="stored" inherit>
+    <Anchor href={address} target="_blank" rel="noopener noreferrer" underline="always" className="stored" inherit>
       {text}
     </Anchor>
   );
@@ -98,11 +99,7 @@ function One({ candidate, pages, index, withKey, chosen, gap, opened, action }: 
           <Text fw={600} className="numbers">
             {score(candidate.score)}
           </Text>
-          {chosen && (
-            <Badge size="sm" color="green" variant="light" tt="none">
-              Accepted
-            </Badge>
-          )}
+          {chosen && <RecordBadge state="ACCEPTED" />}
         </Stack>
       </Group>
       <Group justify="space-between" gap="xs" mt={6}>

@@ -175,7 +175,7 @@ function Examples({ title, none, project, records }: { title: string; none: stri
               <Table.Tr key={one.number}>
                 <Table.Td className="numbers">{score(one.score)}</Table.Td>
                 <Table.Td className="stored">
-                  <GoTo inherit from="/linking/$projectId" to="/linking/$projectId" params={params} search={(was) => ({ ...was, record: one.number })}>
+                  <GoTo inherit underline="always" from="/linking/$projectId" to="/linking/$projectId" params={params} search={(was) => ({ ...was, record: one.number })}>
                     {(name && one.cells[name]) || `Row ${one.number}`}
                   </GoTo>{" "}
                   → {one.label} ({one.entity})

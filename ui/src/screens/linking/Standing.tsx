@@ -4,8 +4,11 @@ import { Ban, CircleCheck, CircleDashed, CircleSlash, CircleX, Clock, Eye, Loade
 import { count, duration, many, percent, rate } from "~/blocks/wording";
 import type { Project, RecordState } from "./projects";
 
-// Mantine's orange is too pale for a badge's small letters on its own light ground.
-const ORANGE = { root: { color: "light-dark(#9a3412, var(--mantine-color-orange-3))" } };
+// Some of Mantine's colours are too pale for a badge's small letters on their own light ground.
+const DARKER: Record<string, { root: { color: string } }> = {
+  orange: { root: { color: "light-dark(#9a3412, var(--mantine-color-orange-3))" } },
+  green: { root: { color: "light-dark(#1b5e2a, var(--mantine-color-green-3))" } },
+};
 
 const LOOKS: Record<RecordState, [LucideIcon, string, string]> = {
   NEW: [CircleDashed, "gray", "Not matched yet"],
@@ -26,7 +29,7 @@ export function recordWord(state: RecordState): string {
 export function RecordBadge({ state }: { state: RecordState }) {
   const [Icon, color, word] = LOOKS[state];
   return (
-    <Badge color={color} styles={color === "orange" ? ORANGE : undefined} variant="light" tt="none" className="state" data-state={state} leftSection={<Icon size={12} aria-hidden />}>
+    <Badge color={color} styles={DARKER[color]} variant="light" tt="none" className="state" data-state={state} leftSection={<Icon size={12} aria-hidden />}>
       {word}
     </Badge>
   );
@@ -101,7 +104,7 @@ export function ProjectState({ project }: { project: Project }) {
   const state: RecordState = project.running ? "MATCHING" : counts.REVIEW ? "REVIEW" : counts.NEW || counts.CANCELLED ? "NEW" : counts.ERROR ? "ERROR" : "ACCEPTED";
   if (state !== "ACCEPTED") return <RecordBadge state={state} />;
   return (
-    <Badge color="green" variant="light" tt="none" leftSection={<CircleCheck size={12} aria-hidden />}>
+    <Badge color="green" styles={DARKER.green} variant="light" tt="none" leftSection={<CircleCheck size={12} aria-hidden />}>
       Done
     </Badge>
   );

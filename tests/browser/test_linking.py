@@ -107,7 +107,7 @@ def test_a_file_is_set_up_matched_reviewed_by_keyboard_cut_by_a_threshold_and_ex
 
     expect(page.get_by_role("heading", level=1)).to_have_text("People that never were")
     ended(page)
-    project = int(re.search(r"/linking/(\d+)", page.url)[1])  # type: ignore[index]
+    project = int(page.url.partition("/linking/")[2].partition("?")[0])
     assert counts(world, project) == {"ACCEPTED": 1, "REVIEW": 7, "NO_CANDIDATE": 1}
 
     # From here on nobody touches the mouse: five records.
@@ -197,7 +197,9 @@ def test_rows_are_pasted_and_what_cannot_be_read_is_told_with_its_place(looker: 
     page.get_by_role("textbox", name="Rows").fill("name,born\nAda,1815,too,many")
     page.get_by_role("button", name="Look at the rows").click()
     expect(page.get_by_role("alert")).to_contain_text("the header names 2 columns")
-    page.get_by_role("textbox", name="Rows").fill("Vorname und Name\tGeburtsdatum\nAda Quillfeather\t1815-12-10\n\t1900")
+    page.get_by_role("textbox", name="Rows").fill(
+        "Vorname und Name\tGeburtsdatum\nAda Quillfeather\t1815-12-10\n\t1900"
+    )
     page.get_by_role("button", name="Look at the rows").click()
     expect(page.get_by_label("Role of Geburtsdatum")).to_have_value("P569")
     expect(page.get_by_text("1 of the first 2 rows have no name")).to_be_visible()
@@ -358,7 +360,7 @@ def test_a_thumb_reviews_on_a_phone(looker: Looker, world: World, people: int) -
     at(page, 7)
     page.get_by_role("button", name="None").click()
     at(page, 8)
-    page.get_by_role("button", name="Undo record 7").click()
+    page.get_by_role("button", name=re.compile("Undo record 7")).click()
     at(page, 7)
     page.get_by_role("button", name="Previous record").click()
     expect(at(page, 6)).to_contain_text("Accepted")

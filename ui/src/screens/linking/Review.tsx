@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Kbd, Modal, Paper, Stack, Text, Textarea, Title } from "@mantine/core";
+import { Alert, Button, Group, Kbd, Modal, Paper, Stack, Text, Textarea, Title, VisuallyHidden } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { ArrowLeft, ArrowRight, CircleX, Keyboard, SkipForward, StickyNote, TriangleAlert, Undo2 } from "lucide-react";
 import { useMemo, useState } from "react";
@@ -46,7 +46,7 @@ function Session({ project }: { project: Project }) {
       title={`Review ${project.name}`}
       about={
         <span>
-          <GoTo to="/linking/$projectId" params={params}>
+          <GoTo underline="always" to="/linking/$projectId" params={params}>
             Back to the project
           </GoTo>{" "}
           · <span role="status">{many(session.deeds.length, "decision")} in this session, {count(session.skipped.length)} skipped, {many(left, "record")} waiting</span>
@@ -187,10 +187,9 @@ function Keys({ project, review, onNote }: { project: Project; review: Reviewing
           size="sm"
           leftSection={<Undo2 size={16} aria-hidden />}
           rightSection={<Hint text="u" />}
-          aria-label={undoable ? `Undo record ${undoable.number}` : "Undo"}
           onClick={review.undo}
         >
-          Undo
+          Undo{undoable && <VisuallyHidden> record {undoable.number}</VisuallyHidden>}
         </Button>
       </Allowed>
       <Allowed role="operator" owner={project.owner} unless={gone}>

@@ -302,6 +302,10 @@ ROWS: dict[tuple[str, str], Row] = {
     ("POST", "/api/article-index/queries"): Row(access=Access.OPERATORS, body=lambda world: {"query": "light"}),
     ("DELETE", "/api/article-index/queries/{queryId}"): Row(access=Access.OWNER_WRITES, ids=_saved_query),
     # record linking
+    ("GET", "/api/linking"): Row(access=Access.VIEWERS),
+    ("POST", "/api/projects/preview"): Row(
+        access=Access.OPERATORS, files=lambda world: {"file": ("people.csv", b"name,born\nAda,1815\n", "text/csv")}
+    ),
     ("GET", "/api/projects"): Row(access=Access.VIEWERS),
     ("POST", "/api/projects"): Row(
         access=Access.OPERATORS, body=lambda world: {"name": "People", "rows": [{"name": "Ada"}]}
@@ -315,6 +319,7 @@ ROWS: dict[tuple[str, str], Row] = {
     ("POST", "/api/projects/{projectId}/match"): Row(access=Access.OWNER_WRITES, ids=_project),
     ("POST", "/api/projects/{projectId}/cancel"): Row(access=Access.OWNER_WRITES, ids=_project),
     ("POST", "/api/projects/{projectId}/rerank"): Row(access=Access.OWNER_WRITES, ids=_project),
+    ("GET", "/api/projects/{projectId}/scores"): Row(access=Access.OWNER_READS, ids=_project),
     ("GET", "/api/projects/{projectId}/records"): Row(access=Access.OWNER_READS, ids=_project),
     ("GET", "/api/projects/{projectId}/records/{number}"): Row(access=Access.OWNER_READS, ids=_record),
     ("GET", "/api/projects/{projectId}/records/{number}/history"): Row(access=Access.OWNER_READS, ids=_record),

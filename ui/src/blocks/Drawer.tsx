@@ -9,7 +9,8 @@ export function Drawer({ title, actions, onClose, children }: Props) {
     <MantineDrawer.Root opened onClose={onClose} position="right" size="min(640px, 100vw)" trapFocus={false} lockScroll={false} returnFocus>
       <MantineDrawer.Content ref={notModal}>
         <MantineDrawer.Header>
-          <MantineDrawer.Title className="stored" fw={650}>
+          {/* Names the dialog, too. */}
+          <MantineDrawer.Title className="stored" fz="h3" fw={650}>
             {title}
           </MantineDrawer.Title>
           <Group gap="xs" wrap="nowrap">

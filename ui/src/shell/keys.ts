@@ -39,7 +39,9 @@ export function useKeys(keys: Key[]): void {
       const name = nameOf(event);
       if (name === null) return;
       const sequence = before && performance.now() - at < SEQUENCE_MS ? `${before} ${name}` : "";
-      const done = (sequence && heard(sequence, event)) || heard(name, event);
+      // "g s" leads to the stages also on a screen where "s" alone does something.
+      const taken = sequence !== "" && [...known].some((keys) => keys.some((one) => one.keys === sequence));
+      const done = (sequence && heard(sequence, event)) || (!taken && heard(name, event));
       before = done ? "" : name;
       at = performance.now();
     };

@@ -1,19 +1,16 @@
 """`/api/projects`: make projects out of datasets, read, change and delete them."""
 
 import asyncio
-import shutil
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 import orjson
 from fastapi import APIRouter, Request, Response
-from starlette.datastructures import UploadFile
 
 from penstock.apps.record_linking import changing, creating, progress, projects, removing
 from penstock.apps.record_linking.api_ground import look_at, note, parts, project_of
+from penstock.apps.record_linking.api_upload import uploaded
 from penstock.apps.record_linking.dataset import Dataset
 from penstock.apps.record_linking.project import Project
 from penstock.apps.record_linking.reading import MOST_JSON_BYTES, read_objects, read_path
@@ -29,7 +26,7 @@ from penstock.apps.record_linking.wire import (
 )
 from penstock.intake.room import require_room
 from penstock.service.actor import Actor, Operator, Viewer
-from penstock.service.bodies import bounded, form_of, text_fields, validated
+from penstock.service.bodies import bounded, validated
 from penstock.service.ground import ground_of
 from penstock.service.ownership import whose
 from penstock.service.parameters import After, PageSize, UserId
@@ -149,22 +146,11 @@ async def _from_rows(request: Request, actor: Actor) -> Project:
 
 
 async def _from_file(request: Request, actor: Actor) -> Project:
-    bounded(request, ground_of(request).settings.max_upload_bytes)
-    form = await form_of(request, most_files=1)
-    try:
-        uploads = [part for part in form.getlist("file") if isinstance(part, UploadFile)]
-        if len(uploads) != 1:
-            raise Problem(400, "The form needs one field `file` with a CSV, XLSX or JSON file in it.")
-        called = Path(uploads[0].filename or "Dataset")
-        given = {"name": called.stem[:200] or "Dataset", **_typed(text_fields(form.multi_items()))}
+    async with uploaded(request) as upload:
+        given = {"name": upload.called.stem[:200] or "Dataset", **_typed(upload.fields)}
         body: NewProjectFile = validated(NewProjectFile, given)
-        with TemporaryDirectory(prefix="penstock-linking-") as folder:
-            path = Path(folder) / "upload"
-            await asyncio.to_thread(_keep, uploads[0].file, path)
-            dataset = await asyncio.to_thread(read_path, path, called.name, safe=body.form == "safe")
-            return await _made(request, actor, dataset, body)
-    finally:
-        await form.close()
+        dataset = await asyncio.to_thread(read_path, upload.path, upload.called.name, safe=body.form == "safe")
+        return await _made(request, actor, dataset, body)
 
 
 async def _made(request: Request, actor: Actor, dataset: Dataset, body: NewProjectFields) -> Project:
@@ -193,8 +179,3 @@ def _object(data: bytes, what: str) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise Problem(422, f"{what}: it has to be an object.")
     return given
-
-
-def _keep(file: BinaryIO, path: Path) -> None:
-    with path.open("wb") as kept:
-        shutil.copyfileobj(file, kept)

@@ -97,6 +97,12 @@ async def above(
     return [_record(row) for row in await connection.fetch(_sql.above, project_id, min_score, min_gap, limit)]
 
 
+async def below(
+    connection: Connection, project_id: int, *, min_score: float, min_gap: float, limit: int
+) -> list[Record]:
+    return [_record(row) for row in await connection.fetch(_sql.below, project_id, min_score, min_gap, limit)]
+
+
 async def histogram(connection: Connection, project_id: int, *, min_score: float, min_gap: float) -> list[Step]:
     return [Step(**row) for row in await connection.fetch(_sql.histogram, project_id, min_score, min_gap)]
 

@@ -73,6 +73,15 @@ class Scoring:
     said: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Records of a state whose score is in a twentieth of the scores, from ``step / 20`` on; None: without a score."""
+
+    state: RecordState
+    step: int | None
+    count: int
+
+
 async def copy(connection: Connection, project_id: int, first_number: int, rows: Sequence[Mapping[str, str]]) -> None:
     """A batch of the dataset, as fast as the database takes it."""
     given = [
@@ -103,8 +112,37 @@ async def page(
     limit: int = 100,
 ) -> list[Record]:
     """By number; ``after``: that of the last one of the page before."""
-    wanted = None if states is None else [int(one) for one in states]
-    return [_record(row) for row in await connection.fetch(_sql.page, project_id, after, wanted, limit)]
+    if states is None:
+        rows = await connection.fetch(_sql.page, project_id, after, limit)
+    else:
+        rows = await connection.fetch(_sql.page_of_states, project_id, after, _distinct(states), limit)
+    return [_record(row) for row in rows]
+
+
+async def page_before(
+    connection: Connection,
+    project_id: int,
+    *,
+    states: Sequence[RecordState] | None = None,
+    before: int,
+    limit: int = 100,
+) -> list[Record]:
+    """The page that ends before this number; by number as well."""
+    if states is None:
+        rows = await connection.fetch(_sql.page_before, project_id, before, limit)
+    else:
+        rows = await connection.fetch(_sql.page_of_states_before, project_id, before, _distinct(states), limit)
+    return [_record(row) for row in reversed(rows)]
+
+
+async def of_numbers(connection: Connection, project_id: int, numbers: Sequence[int]) -> list[Record]:
+    return [_record(row) for row in await connection.fetch(_sql.of_numbers, project_id, list(numbers))]
+
+
+async def scores(connection: Connection, project_id: int, states: Sequence[RecordState], most: int) -> list[Spread]:
+    """``most``: of each state, the first ones."""
+    rows = await connection.fetch(_sql.scores, project_id, _distinct(states), most)
+    return [Spread(state=RecordState(row["state"]), step=row["step"], count=row["n"]) for row in rows]
 
 
 async def of_ids(connection: Connection, ids: Sequence[int]) -> list[Record]:
@@ -228,6 +266,11 @@ async def unanswered(connection: Connection, project_id: int, *, types: str) -> 
 
 def _record(row: Any) -> Record:
     return Record(**{**row, "cells": orjson.loads(row["cells"]), "state": RecordState(row["state"])})
+
+
+def _distinct(states: Sequence[RecordState]) -> list[int]:
+    """A state that is named twice would bring its records twice."""
+    return sorted({int(one) for one in states})
 
 
 def _count(said: str) -> int:

@@ -74,14 +74,15 @@ class Decided:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkAccept:
-    """``min_gap``: that was asked for. ``examples``: nearest to the threshold; ``runners_up``: number → the second
-    candidate. ``steps``: how the scores of what waits for review are spread."""
+    """``min_gap``: that was asked for. ``examples``: what it takes, nearest to the threshold; ``below``: what it
+    leaves. ``runners_up``: number → the second candidate. ``steps``: the scores of what waits for review."""
 
     count: int
     waiting: int
     batch: UUID | None
     min_gap: float
     examples: tuple[Record, ...]
+    below: tuple[Record, ...]
     runners_up: Mapping[int, Candidate]
     steps: tuple[Step, ...]
 
@@ -168,6 +169,7 @@ async def accept_above(
         limits = {"min_score": min_score, "min_gap": gap}
         steps = await decisions.histogram(connection, project_id, **limits)
         examples = await decisions.above(connection, project_id, limit=EXAMPLES, **limits)
+        below = await decisions.below(connection, project_id, limit=EXAMPLES, **limits)
         seconds = await candidates.of_records(connection, [one.id for one in examples], most=2)
         count = sum(step.taken for step in steps)
         if batch is not None:
@@ -181,6 +183,7 @@ async def accept_above(
         batch=batch if count else None,
         min_gap=gap,
         examples=tuple(examples),
+        below=tuple(below),
         runners_up={one.number: seconds[one.id][1] for one in examples if len(seconds[one.id]) > 1},
         steps=tuple(steps),
     )

@@ -1,11 +1,12 @@
 """What is stored, in the form of the wire."""
 
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from penstock.apps.record_linking.decisions import Decision
 from penstock.apps.record_linking.progress import Progress
-from penstock.apps.record_linking.project import Project
+from penstock.apps.record_linking.project import Options, Project
 from penstock.apps.record_linking.record import Candidate, Record
 from penstock.apps.record_linking.review import BulkAccept
 from penstock.apps.record_linking.scoring.weights import Weights
@@ -18,12 +19,16 @@ from penstock.apps.record_linking.wire_records import (
     PartBody,
     RecordBody,
     RecordDetail,
+    ScoresBody,
+    ScoreStep,
     StepBody,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
+    from penstock.apps.record_linking.records import Spread
     from penstock.apps.record_linking.shared import RecordLinking
 
 _STEPS = 20
@@ -39,14 +44,7 @@ def project_body(linking: "RecordLinking", project: Project) -> ProjectBody:
         source=project.source,
         columns=list(project.columns),
         roles={column: RoleBody(role=role.role, property=role.property) for column, role in project.roles.items()},
-        options={
-            "languages": list(options.languages),
-            "types": list(options.types),
-            "candidates": options.candidates,
-            "acceptScore": options.accept_score,
-            "acceptGap": options.accept_gap,
-            "weights": Weights.from_options(options.weights).as_dict(),
-        },
+        options=options_body(options),
         running=project.running,
         job_id=project.job_id,
         started_at=project.started_at,
@@ -54,6 +52,17 @@ def project_body(linking: "RecordLinking", project: Project) -> ProjectBody:
         created_at=project.created_at,
         updated_at=project.updated_at,
     )
+
+
+def options_body(options: Options) -> "dict[str, Any]":
+    return {
+        "languages": list(options.languages),
+        "types": list(options.types),
+        "candidates": options.candidates,
+        "acceptScore": options.accept_score,
+        "acceptGap": options.accept_gap,
+        "weights": Weights.from_options(options.weights).as_dict(),
+    }
 
 
 def progress_body(found: Progress) -> ProgressBody:
@@ -124,13 +133,39 @@ def bulk_body(done: BulkAccept, *, dry_run: bool) -> AcceptedManyBody:
         waiting=done.waiting,
         dry_run=dry_run,
         batch=done.batch,
+        min_gap=done.min_gap,
         examples=[record_body(one) for one in done.examples],
+        below=[record_body(one) for one in done.below],
         histogram=[
             StepBody(
                 from_score=one.step / _STEPS, to_score=(one.step + 1) / _STEPS, waiting=one.waiting, taken=one.taken
             )
             for one in done.steps
         ],
+    )
+
+
+def scores_body(found: "Sequence[Spread]", options: Options, most: int) -> ScoresBody:
+    """``most``: that were looked at of each state."""
+    counts = {(one.state, one.step): one.count for one in found}
+    looked = Counter[RecordState]()
+    for one in found:
+        looked[one.state] += one.count
+    return ScoresBody(
+        steps=[
+            ScoreStep(
+                from_score=step / _STEPS,
+                to_score=(step + 1) / _STEPS,
+                review=counts.get((RecordState.REVIEW, step), 0),
+                accepted=counts.get((RecordState.ACCEPTED, step), 0),
+                no_candidate=counts.get((RecordState.NO_CANDIDATE, step), 0),
+            )
+            for step in range(_STEPS)
+        ],
+        looked_at=looked.total(),
+        complete=all(count < most for count in looked.values()),
+        accept_score=options.accept_score,
+        accept_gap=options.accept_gap,
     )
 
 

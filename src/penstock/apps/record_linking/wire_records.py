@@ -12,9 +12,9 @@ from penstock.apps.record_linking.wire import Share
 from penstock.service.parameters import COUNTED, STORABLE, Flag, Moment
 from penstock.service.wire import Wire
 
-_MOST_NUMBER = 2**31 - 1
+MOST_NUMBER = 2**31 - 1
 State = Literal["NEW", "QUEUED", "MATCHING", "REVIEW", "ACCEPTED", "REJECTED", "NO_CANDIDATE", "ERROR", "CANCELLED"]
-RecordNumber = Annotated[int, Path(ge=1, le=_MOST_NUMBER, description="The row of the dataset; 1 is the first.")]
+RecordNumber = Annotated[int, Path(ge=1, le=MOST_NUMBER, description="The row of the dataset; 1 is the first.")]
 EntityId = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=STORABLE)]
 Note = Annotated[str, StringConstraints(max_length=LONGEST_NOTE, pattern=STORABLE)]
 
@@ -39,8 +39,35 @@ class RecordBody(Wire):
 
 
 class RecordPage(Wire):
+    """`startCursor` and `endCursor` are at its ends, for `before` and `after`; null only of an empty page.
+    `previousCursor`, `nextCursor` null: there is none."""
+
     items: list[RecordBody]
     next_cursor: str | None
+    previous_cursor: str | None
+    start_cursor: str | None
+    end_cursor: str | None
+
+
+class ScoreStep(Wire):
+    """How many records of each state have a score from `fromScore` to `toScore`."""
+
+    from_score: float
+    to_score: float
+    review: int
+    accepted: int
+    no_candidate: int
+
+
+class ScoresBody(Wire):
+    """`complete` false: there are more, and the first ones of each state were looked at. `acceptScore`, `acceptGap`:
+    from where on the project accepts by itself."""
+
+    steps: list[ScoreStep]
+    looked_at: int
+    complete: bool
+    accept_score: float
+    accept_gap: float
 
 
 class PartBody(Wire):
@@ -116,13 +143,16 @@ class StepBody(Wire):
 
 
 class AcceptedManyBody(Wire):
-    """`examples`: nearest to the threshold. `histogram`: before anything was accepted."""
+    """`examples`: what it takes, nearest to the threshold; `below`: what it leaves, nearest first. `histogram`: before
+    anything was accepted."""
 
     accepted: int
     waiting: int = Field(description="Records that waited for review.")
     dry_run: bool
     batch: UUID | None
+    min_gap: float
     examples: list[RecordBody]
+    below: list[RecordBody]
     histogram: list[StepBody]
 
 
@@ -130,7 +160,7 @@ class UndoBody(Wire):
     """One of the two."""
 
     batch: UUID | None = None
-    record: Annotated[int, Field(ge=1, le=_MOST_NUMBER), COUNTED] | None = Field(
+    record: Annotated[int, Field(ge=1, le=MOST_NUMBER), COUNTED] | None = Field(
         None, description="The number of a record, whose last decision is undone."
     )
 

@@ -1,5 +1,102 @@
+import { Button, Group, Paper, SimpleGrid, Skeleton, Stack, Switch, Text } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { Eye, Plus } from "lucide-react";
+import { api, ask, type Schemas } from "~/api/client";
+import { Empty } from "~/blocks/Empty";
+import { GoTo, GoToButton } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
+import { Loading, Trouble } from "~/blocks/Trouble";
+import { When } from "~/blocks/When";
+import { count } from "~/blocks/wording";
+import { Allowed } from "~/shell/Allowed";
+import { useMe } from "~/shell/me";
+import { ALL, sourceName, useFollowed, useProject } from "./projects";
+import { Pace, ProjectBar, ProjectState } from "./Standing";
+
+const route = getRouteApi("/linking");
+const PAGE = 20;
 
 export function Projects() {
-  return <Page title="Projects">Not built yet.</Page>;
+  const { all } = route.useSearch();
+  const navigate = route.useNavigate();
+  const admin = useMe().role === "admin";
+  const found = useInfiniteQuery({
+    queryKey: [...ALL, "list", all ?? false],
+    queryFn: ({ pageParam, signal }) =>
+      ask(api.GET("/api/projects", { params: { query: { pageSize: PAGE, after: pageParam, userId: all ? "all" : "me" } }, signal })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.nextCursor ?? undefined,
+  });
+  const projects = found.data?.pages.flatMap((page) => page.items) ?? [];
+  const make = (
+    <Allowed role="operator">
+      <GoToButton to="/linking/new" leftSection={<Plus size={16} aria-hidden />}>
+        New project
+      </GoToButton>
+    </Allowed>
+  );
+  return (
+    <Page title="Linking" about="Rows with names, matched with entities of Wikidata or another source." actions={make}>
+      {admin && <Switch label="Everybody's projects" checked={all ?? false} onChange={(event) => void navigate({ search: event.currentTarget.checked ? { all: true } : {} })} />}
+      {found.isPending ? (
+        <Loading />
+      ) : found.isError ? (
+        <Trouble error={found.error} again={() => void found.refetch()} />
+      ) : projects.length === 0 ? (
+        <Empty kind="nothing" title="No projects yet">
+          A project is a list of names, such as people or towns. Bring it as a file or paste it, say what its columns mean, and match it.
+        </Empty>
+      ) : (
+        <Stack gap="sm" component="ul" p={0} m={0} style={{ listStyle: "none" }} aria-label="Projects">
+          {projects.map((one) => (
+            <Row key={one.projectId} listed={one} withOwner={all ?? false} />
+          ))}
+          {found.hasNextPage && (
+            <Group justify="center" component="li">
+              <Button variant="default" loading={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+                Show more
+              </Button>
+            </Group>
+          )}
+        </Stack>
+      )}
+    </Page>
+  );
+}
+
+/** The list comes at once; the counts of each project follow. */
+function Row({ listed, withOwner }: { listed: Schemas["ProjectBody"]; withOwner: boolean }) {
+  const { projectId } = listed;
+  const project = useProject(projectId).data;
+  useFollowed(projectId, [listed.jobId, project?.jobId]);
+  const params = { projectId: String(projectId) };
+  const waiting = project?.progress.counts.REVIEW ?? 0;
+  return (
+    <Paper withBorder p="sm" component="li" data-project={projectId}>
+      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing="xs">
+        <Stack gap={4} miw={0} align="flex-start">
+          <GoTo to="/linking/$projectId" params={params} fw={600} className="stored">
+            {listed.name}
+          </GoTo>
+          <Text size="xs" c="dimmed" className="stored">
+            {sourceName(listed.source)} · changed <When at={listed.updatedAt} />
+            {withOwner ? ` · of ${listed.owner}` : ""}
+          </Text>
+          <Group gap="xs">
+            {project && <ProjectState project={project} />}
+            {waiting > 0 && (
+              <GoToButton to="/linking/$projectId/review" params={params} size="compact-xs" variant="default" leftSection={<Eye size={12} aria-hidden />}>
+                Review {count(waiting)}
+              </GoToButton>
+            )}
+          </Group>
+        </Stack>
+        <Stack gap={4} justify="center">
+          {project ? <ProjectBar project={project} /> : <Skeleton height={16} />}
+          {project && <Pace project={project} />}
+        </Stack>
+      </SimpleGrid>
+    </Paper>
+  );
 }

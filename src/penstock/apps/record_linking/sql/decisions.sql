@@ -54,6 +54,15 @@ where project_id = $1 and state = 3 and decided_by is null and entity is not nul
   and score >= $2::real and coalesce(gap, 0) >= $3::real
 order by score, number limit $4
 
+-- name: below
+-- What accept_above would leave to people, those nearest to the threshold first.
+select id, project_id, number, cells::text as cells, state, run, query, language, entity, label, score, gap, decided_by,
+       decided_at, note, error, updated_at
+from record_linking.records
+where project_id = $1 and state = 3 and decided_by is null and entity is not null
+  and not (score >= $2::real and coalesce(gap, 0) >= $3::real)
+order by score desc, number limit $4
+
 -- name: histogram
 -- Scores of what waits for review in twenty steps, and how many of each accept_above would take.
 select least(floor(score * 20), 19)::integer as step, count(*) as waiting,

@@ -6,12 +6,49 @@ select id, project_id, number, cells::text as cells, state, run, query, language
 from record_linking.records where project_id = $1 and number = $2
 
 -- name: page
--- By number behind $2; $3 the states, null for all.
+-- By number behind $2.
 select id, project_id, number, cells::text as cells, state, run, query, language, entity, label, score, gap, decided_by,
        decided_at, note, error, updated_at
-from record_linking.records
-where project_id = $1 and number > $2 and ($3::smallint[] is null or state = any ($3))
-order by number limit $4
+from record_linking.records where project_id = $1 and number > $2 order by number limit $3
+
+-- name: page_before
+-- The same backwards.
+select id, project_id, number, cells::text as cells, state, run, query, language, entity, label, score, gap, decided_by,
+       decided_at, note, error, updated_at
+from record_linking.records where project_id = $1 and number < $2 order by number desc limit $3
+
+-- name: page_of_states
+-- Only the states $3. Each is read from its own part of the listing's index: one that is rare among a million others is
+-- found as fast as a frequent one.
+select r.* from unnest($3::smallint[]) as s (state) cross join lateral (
+    select id, project_id, number, cells::text as cells, state, run, query, language, entity, label, score, gap, decided_by,
+           decided_at, note, error, updated_at
+    from record_linking.records where project_id = $1 and state = s.state and number > $2 order by number limit $4) r
+order by r.number limit $4
+
+-- name: page_of_states_before
+-- The same backwards.
+select r.* from unnest($3::smallint[]) as s (state) cross join lateral (
+    select id, project_id, number, cells::text as cells, state, run, query, language, entity, label, score, gap, decided_by,
+           decided_at, note, error, updated_at
+    from record_linking.records where project_id = $1 and state = s.state and number < $2
+    order by number desc limit $4) r
+order by r.number desc limit $4
+
+-- name: of_numbers
+-- Those that somebody has on screen, as they are now.
+select id, project_id, number, cells::text as cells, state, run, query, language, entity, label, score, gap, decided_by,
+       decided_at, note, error, updated_at
+from record_linking.records where project_id = $1 and number = any ($2::integer[]) order by number
+
+-- name: scores
+-- How the scores of each of the states $2 are spread, in twenty steps. Of many thousands the first $3 will do, so that a
+-- look costs the same in any project; a step of null: without a score.
+select s.state, case when r.score is not null then least(floor(r.score * 20), 19)::integer end as step,
+       count(*)::integer as n
+from unnest($2::smallint[]) as s (state) cross join lateral (
+    select score from record_linking.records where project_id = $1 and state = s.state order by number limit $3) r
+group by 1, 2 order by 1, 2
 
 -- name: of_ids
 -- What a task scores. Those that are gone are left out.

@@ -29,7 +29,7 @@ const COLUMNS: Column<Row>[] = [
     header: "Title",
     width: 300,
     cell: (row) => (
-      <GoTo to="/articles/$slug" params={{ slug: row.slug }} size="sm" title={row.title}>
+      <GoTo to="/articles/$slug" params={{ slug: row.slug }} size="sm">
         {row.title}
       </GoTo>
     ),

@@ -4,7 +4,7 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Bookmark, RotateCw, Search as SearchIcon } from "lucide-react";
 import { useMemo, useRef, useState } from "react";
-import { api, ask } from "~/api/client";
+import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
 import { GoToButton } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
@@ -20,6 +20,8 @@ import { Hits } from "./Hits";
 import { Notice } from "./Notice";
 import { SaveQuery } from "./SaveQuery";
 
+type Mode = Schemas["SearchBody"]["mode"];
+
 const MODES = [
   { value: "hybrid", label: "Both" },
   { value: "semantic", label: "Meaning" },
@@ -28,7 +30,8 @@ const MODES = [
 
 export function SearchPage() {
   const search = useSearch({ from: "/search" });
-  const { q, mode = "hybrid", author, since, until, all } = search;
+  const { q, author, since, until, all } = search;
+  const mode: Mode = search.mode ?? "hybrid";
   const navigate = useNavigate({ from: "/search" });
   const me = useMe();
   const box = useRef<HTMLInputElement>(null);

@@ -5,6 +5,7 @@ import { root } from "~/root";
 // The first one of each is where one begins; it does not stand in the address.
 export const ARTICLE_TABS = ["text", "revisions", "similar"] as const;
 export const INDEX_TABS = ["generations", "tasks", "queries"] as const;
+export const OTHER_MODES = ["semantic", "keyword"] as const;
 export const STATUSES = ["pending", "processing", "completed", "failed", "cancelled"] as const;
 export const INDEX_DIALOGS = ["reindex", "build", "retry", "clear"] as const;
 
@@ -42,7 +43,7 @@ export const articlesRoutes = [
     validateSearch: (search: Search) =>
       known({
         q: text(search.q),
-        mode: oneOf(search.mode, ["semantic", "keyword"]),
+        mode: oneOf(search.mode, OTHER_MODES),
         author: text(search.author),
         since: time(search.since),
         until: time(search.until),

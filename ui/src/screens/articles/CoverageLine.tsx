@@ -12,7 +12,7 @@ export function CoverageLine({ coverage }: { coverage: Schemas["CoverageBody"] }
       {count(indexed)} of {many(total, "article")} found by meaning
       {stale > 0 && ` · ${count(stale)} by an older text`}
       {pending > 0 && ` · ${count(pending)} by their words only`} · generation{" "}
-      <GoTo to="/index" size="sm" className="stored">
+      <GoTo to="/index" size="sm" underline="always" className="stored">
         {generation}
       </GoTo>{" "}
       · <When at={asOf} />

@@ -37,10 +37,15 @@ export function Fields({ draft, onChange, beside }: Props) {
           classNames={{ input: "mono" }}
         />
         {beside ?? (
-          <Stack gap={4}>
-            <Text size="sm" fw={500}>
-              Preview
-            </Text>
+          <Stack gap={5}>
+            <div>
+              <Text size="sm" fw={600}>
+                Preview
+              </Text>
+              <Text size="xs" c="dimmed">
+                As readers see it.
+              </Text>
+            </div>
             <div className={classes.pane} role="region" aria-label="Preview" tabIndex={0}>
               {shown.trim() === "" ? <span className="quiet">What you write is shown here.</span> : <Markdown text={shown} />}
             </div>

@@ -58,7 +58,7 @@ function One({ job }: { job: Job }) {
           <Text size="sm">
             {job.scope === null ? "Import" : `Re-index of ${SCOPES[job.scope]}`}
             {job.generation && ` into ${job.generation}`} ·{" "}
-            <GoTo to="/jobs/$jobId" params={{ jobId: String(jobId) }} size="sm">
+            <GoTo to="/jobs/$jobId" params={{ jobId: String(jobId) }} size="sm" underline="always">
               job {jobId}
             </GoTo>
           </Text>

@@ -84,7 +84,7 @@ function Outcome({ done, onClose, onAnother }: { done: Schemas["ImportedBody"]; 
         {count(done.created)} new, {count(done.updated)} updated, {count(done.unchanged)} as they were.
         {done.notEmbedded > 0 && ` ${count(done.notEmbedded)} could not be embedded.`}{" "}
         {done.jobId !== null && (
-          <GoTo to="/jobs/$jobId" params={{ jobId: String(done.jobId) }} size="sm">
+          <GoTo to="/jobs/$jobId" params={{ jobId: String(done.jobId) }} size="sm" underline="always">
             Their embeddings are job {done.jobId}.
           </GoTo>
         )}

@@ -2,6 +2,7 @@ import { Button, Menu, Tabs } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ChevronDown, Eraser, Layers, RefreshCw, RotateCw } from "lucide-react";
+import { useRef } from "react";
 import { api, ask } from "~/api/client";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
@@ -18,6 +19,7 @@ import { SavedQueries } from "./SavedQueries";
 import { Tasks } from "./Tasks";
 import { ClearDialog, RetryDialog } from "./Upkeep";
 
+const TOLD_AGAIN_MS = 1500;
 const NAMES = { generations: "Generations", tasks: "Tasks", queries: "Saved queries" };
 
 /** The index of all articles: how much of it is there, what fills it, and which generation answers. */
@@ -25,10 +27,7 @@ export function Index() {
   const { tab = "generations", open } = useSearch({ from: "/index" });
   const navigate = useNavigate({ from: "/index" });
   useArticlesLive();
-  const found = useQuery({
-    queryKey: ["object", "article", "index"],
-    queryFn: ({ signal }) => ask(api.GET("/api/article-index", { signal })),
-  });
+  const found = useIndex();
   const show = (open: (typeof INDEX_DIALOGS)[number] | undefined) => void navigate({ search: (was) => ({ ...was, open }) });
   const close = () => show(undefined);
 
@@ -68,6 +67,22 @@ export function Index() {
       )}
     </Page>
   );
+}
+
+/** Coverage of many articles is counted in the background, and the last count told again until then: after a change it is
+ * asked for once more, until another count comes. */
+function useIndex() {
+  const counted = useRef("");
+  return useQuery({
+    queryKey: ["object", "article", "index"],
+    queryFn: async ({ signal }) => {
+      const index = await ask(api.GET("/api/article-index", { signal }));
+      const toldAgain = index.coverage.asOf === counted.current;
+      counted.current = index.coverage.asOf;
+      return { ...index, toldAgain };
+    },
+    refetchInterval: (query) => (query.state.data?.toldAgain ? TOLD_AGAIN_MS : false),
+  });
 }
 
 function Actions({ onShow }: { onShow: (open: (typeof INDEX_DIALOGS)[number]) => void }) {

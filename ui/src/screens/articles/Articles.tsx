@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, TextInput } from "@mantine/core";
+import { Button, Checkbox, Group, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { FilePlus2, FileUp } from "lucide-react";
@@ -27,18 +27,18 @@ const COLUMNS: Column<Row>[] = [
   {
     id: "title",
     header: "Title",
-    width: 300,
+    width: 280,
     cell: (row) => (
       <GoTo to="/articles/$slug" params={{ slug: row.slug }} size="sm">
         {row.title}
       </GoTo>
     ),
   },
-  { id: "index", header: "Index", width: 330, cell: (row) => <IndexChip embedding={row.embedding} oneLine /> },
+  { id: "index", header: "Index", width: 290, cell: (row) => <IndexChip embedding={row.embedding} oneLine /> },
   { id: "author", header: "Author", width: 120, cell: (row) => row.author },
   { id: "visibility", header: "Who sees it", width: 110, cell: (row) => (row.visibility === "shared" ? "Everybody" : "Author only") },
-  { id: "revision", header: "Revision", width: 80, align: "right", cell: (row) => row.revision },
-  { id: "changed", header: "Changed", width: 120, cell: (row) => <When at={row.updatedAt} /> },
+  { id: "revision", header: "Revision", width: 95, align: "right", cell: (row) => row.revision },
+  { id: "changed", header: "Changed", width: 140, cell: (row) => <When at={row.updatedAt} /> },
 ];
 
 export function Articles() {
@@ -121,7 +121,11 @@ export function Articles() {
           onOpen={(row) => void navigate({ to: "/articles/$slug", params: { slug: row.slug } })}
         />
       )}
-      {list.window.last && list.window.first && list.window.rows.length > 0 && <span className="quiet">{many(list.window.rows.length, "article")}.</span>}
+      {list.window.last && list.window.first && list.window.rows.length > 0 && (
+        <Text size="sm" c="dimmed">
+          {many(list.window.rows.length, "article")}.
+        </Text>
+      )}
       {add && <ImportDialog onClose={() => void navigate({ search: (was) => ({ ...was, add: undefined }) })} onDone={list.showNew} />}
     </Page>
   );

@@ -40,7 +40,7 @@ export function Generations({ generations }: { generations: Generation[] }) {
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Generation</Table.Th>
-              <Table.Th>State</Table.Th>
+              <Table.Th miw={130}>State</Table.Th>
               <Table.Th>Embedder</Table.Th>
               <Table.Th>Made</Table.Th>
               <Table.Th aria-label="What can be done" />

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, SegmentedControl, Stack, TextInput } from "@mantine/core";
+import { Button, Checkbox, Group, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
@@ -121,7 +121,9 @@ export function SearchPage() {
                     The index changed, search again
                   </Button>
                 )}
-                <span className="quiet numbers">{milliseconds(Object.values(first.tookMs).reduce((sum, ms) => sum + ms, 0))}</span>
+                <Text size="sm" c="dimmed" className="numbers">
+                  {milliseconds(Object.values(first.tookMs).reduce((sum, ms) => sum + ms, 0))}
+                </Text>
                 <Allowed role="operator">
                   <Button size="compact-xs" variant="default" leftSection={<Bookmark size={12} aria-hidden />} onClick={() => setSaving(true)}>
                     Save for comparisons

@@ -41,7 +41,7 @@ const COLUMNS: Column<Task>[] = [
   {
     id: "article",
     header: "Article",
-    width: 200,
+    width: 180,
     cell: (task) =>
       task.slug === null ? (
         <span className="quiet">deleted</span>
@@ -54,16 +54,16 @@ const COLUMNS: Column<Task>[] = [
   {
     id: "status",
     header: "Status",
-    width: 130,
+    width: 150,
     cell: (task) => {
       const [look, word] = LOOKS[task.status];
       return <StateBadge state={task.status} look={task.skipped ? "SKIPPED" : look} word={task.skipped ? "Not needed" : word} />;
     },
   },
-  { id: "why", header: "Why", width: 340, cell: (task) => <span title={whyOf(task)}>{whyOf(task)}</span> },
+  { id: "why", header: "Why", width: 250, cell: (task) => <span title={whyOf(task)}>{whyOf(task)}</span> },
   { id: "attempts", header: "Tries", width: 70, align: "right", cell: (task) => `${task.attempts}/${task.maxAttempts}` },
   { id: "operation", header: "For", width: 90, cell: (task) => sentence(task.operation) },
-  { id: "generation", header: "Generation", width: 120, cell: (task) => task.generation ?? <span className="quiet">dropped</span> },
+  { id: "generation", header: "Generation", width: 110, cell: (task) => task.generation ?? <span className="quiet">dropped</span> },
   { id: "created", header: "Queued", width: 110, cell: (task) => <When at={task.createdAt} /> },
 ];
 

@@ -267,6 +267,7 @@ ROWS: dict[tuple[str, str], Row] = {
     ("GET", "/api/models"): Row(access=Access.VIEWERS),
     # article search
     ("GET", "/api/articles"): Row(access=Access.VIEWERS),
+    ("GET", "/api/articles-now"): Row(access=Access.VIEWERS, query=lambda world: {"slug": "lamps"}),
     ("POST", "/api/articles"): Row(
         access=Access.OPERATORS, body=lambda world: {"title": "Lamps", "content": "Lamps give light."}
     ),
@@ -292,6 +293,7 @@ ROWS: dict[tuple[str, str], Row] = {
     ("POST", "/api/article-index/generations"): Row(
         access=Access.ADMINS, body=lambda world: {"name": world.new_name(), "chunkCharacters": 400, "overlap": 50}
     ),
+    ("GET", "/api/article-index/generations/{generationId}"): Row(access=Access.VIEWERS, ids=_generation),
     ("POST", "/api/article-index/generations/roll-back"): Row(access=Access.ADMINS),
     ("POST", "/api/article-index/generations/{generationId}/switch"): Row(access=Access.ADMINS, ids=_generation),
     ("DELETE", "/api/article-index/generations/{generationId}"): Row(access=Access.ADMINS, ids=_new_generation),

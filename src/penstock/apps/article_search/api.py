@@ -7,6 +7,7 @@ from penstock.apps.article_search import (
     api_generations,
     api_import,
     api_index,
+    api_list,
     api_queries,
     api_revisions,
     api_search,
@@ -16,6 +17,7 @@ from penstock.apps.article_search.api_ground import lifespan
 router = APIRouter(lifespan=lifespan)
 for _part in (
     api_import,
+    api_list,
     api_articles,
     api_revisions,
     api_search,

@@ -1,20 +1,17 @@
-"""`/api/articles`: write, read and list articles. A save answers as soon as it is stored."""
+"""`/api/articles`: write and read articles. A save answers as soon as it is stored."""
 
-from datetime import datetime
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 
-from penstock.apps.article_search import articles, generations, writing
+from penstock.apps.article_search import generations, writing
 from penstock.apps.article_search.api_ground import article_seen, article_to_change, parts, read_body, sees_tasks
 from penstock.apps.article_search.article import Summary
-from penstock.apps.article_search.shapes import article_body, article_detail, current_of, saved_body, summary_of
+from penstock.apps.article_search.shapes import article_detail, current_of, saved_body, summary_of
 from penstock.apps.article_search.standing import Standing, standings
 from penstock.apps.article_search.wire import (
     ArticleDetail,
-    ArticlePage,
-    Author,
     ChangeBody,
     DeletedBody,
     NewArticleBody,
@@ -23,8 +20,6 @@ from penstock.apps.article_search.wire import (
 )
 from penstock.service.actor import Operator, Viewer
 from penstock.service.ground import Ground, ground_of
-from penstock.service.ownership import whose
-from penstock.service.parameters import After, PageSize, UserId
 from penstock.service.problems import Problem, documented
 
 router = APIRouter(prefix="/api/articles", tags=["articles"], responses=documented(409))
@@ -63,39 +58,6 @@ async def create(request: Request, response: Response, actor: Operator) -> Saved
     response.headers["Location"] = f"/api/articles/{quote(saved.article.slug)}"
     ground = ground_of(request)
     return saved_body(saved, await _standing(ground, summary_of(saved.article)))
-
-
-@router.get("", operation_id="listArticles")
-async def list_articles(
-    request: Request,
-    actor: Viewer,
-    page_size: PageSize = 50,
-    after: After = None,
-    author: Author = None,
-    user_id: UserId = "me",
-) -> ArticlePage:
-    """One's own and shared ones, the newest change first."""
-    ground = ground_of(request)
-    everything = whose(actor, user_id) is None
-    query = ("articles", user_id, author)
-    place = None if after is None else ground.cursors.take(actor.name, query, after)
-    async with ground.app.connection() as connection:
-        found = await articles.page(
-            connection,
-            viewer=None if everything else actor.name,
-            owner=author,
-            after=cast("tuple[datetime, int] | None", None if place is None else tuple(place)),
-            limit=page_size + 1,
-        )
-        page = found[:page_size]
-        seen = await standings(connection, page, await generations.active(connection))
-    if everything:
-        await ground.note_look(actor.entry("articles.look_at_all", kind="article"))
-    last = page[-1] if len(found) > page_size else None
-    return ArticlePage(
-        items=[article_body(one, seen[one.id], whole=sees_tasks(actor, one.owner)) for one in page],
-        next_cursor=None if last is None else ground.cursors.give(actor.name, query, [last.updated_at, last.id]),
-    )
 
 
 @router.get("/{slug}", operation_id="getArticle")

@@ -6,18 +6,19 @@ from fastapi import APIRouter, HTTPException, Query, Request
 
 from penstock.apps.article_search import building, comparing, generations
 from penstock.apps.article_search.api_ground import parts
-from penstock.apps.article_search.shapes_index import comparison_body, generation_body
+from penstock.apps.article_search.shapes_index import comparison_body, generation_body, generation_detail
 from penstock.apps.article_search.wire_index import (
     MOST_GENERATION,
     ComparisonBody,
     GenerationBody,
+    GenerationDetail,
     GenerationId,
     GenerationList,
     NewGenerationBody,
 )
 from penstock.service.actor import Admin, Viewer
 from penstock.service.ground import ground_of
-from penstock.service.problems import documented
+from penstock.service.problems import documented, not_found
 
 router = APIRouter(prefix="/api/article-index/generations", tags=["article index"], responses=documented(409))
 
@@ -52,10 +53,21 @@ async def roll_back(request: Request, actor: Admin) -> GenerationBody:
     return generation_body(made)
 
 
+@router.get("/roll-back", include_in_schema=False)
 @router.delete("/roll-back", include_in_schema=False)
 async def no_generation() -> None:
-    """Else the route that drops generations would take the word for an id that is wrong."""
+    """Else the routes of one generation would take the word for an id that is wrong."""
     raise HTTPException(405, "A roll-back is posted.")
+
+
+@router.get("/{generationId}", operation_id="getGeneration")
+async def get_generation(request: Request, actor: Viewer, generation_id: GenerationId) -> GenerationDetail:
+    """With how much of the articles it stands for."""
+    async with ground_of(request).app.connection() as connection:
+        found = await generations.get(connection, generation_id)
+    if found is None:
+        raise not_found(f"generation {generation_id}")
+    return await generation_detail(parts(request), found)
 
 
 @router.post("/{generationId}/switch", operation_id="switchGeneration")

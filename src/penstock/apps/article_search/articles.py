@@ -176,22 +176,37 @@ async def unattended(connection: Connection, article_ids: Sequence[int], generat
     return [(row["id"], row["revision"]) for row in rows]
 
 
+Place = tuple[datetime, int]
+"""Where a page of articles ended: its time and its id."""
+
+
 async def page(
     connection: Connection,
     *,
     viewer: str | None,
     owner: str | None = None,
-    after: tuple[datetime, int] | None = None,
+    after: Place | None = None,
+    before: Place | None = None,
     limit: int,
 ) -> list[Summary]:
-    """Newest change first. ``viewer`` None: sees everything; ``owner``: only articles of that one."""
-    place = after or _LATEST
+    """Newest change first. ``viewer`` None: sees everything; ``owner``: only articles of that one. ``before``: the page
+    that ends at that place, which is the nearest ``limit`` of what is newer."""
+    place = before or after or _LATEST
     if owner is not None:
         others = viewer is not None and viewer != owner
-        rows = await connection.fetch(_sql.page_of_owner, owner, others, *place, limit)
+        query = _sql.page_of_owner_before if before else _sql.page_of_owner
+        rows = await connection.fetch(query, owner, others, *place, limit)
+    elif viewer is not None:
+        rows = await connection.fetch(_sql.page_for_before if before else _sql.page_for, viewer, *place, limit)
     else:
-        rows = await connection.fetch(_sql.page_of_all, viewer, *place, limit)
-    return [_summary(row) for row in rows]
+        rows = await connection.fetch(_sql.page_of_all_before if before else _sql.page_of_all, *place, limit)
+    found = [_summary(row) for row in rows]
+    return found[::-1] if before else found
+
+
+async def by_slugs(connection: Connection, slugs: Sequence[str], *, viewer: str | None) -> list[Summary]:
+    """In any order; those that are gone, or that ``viewer`` may not see, are left out."""
+    return [_summary(row) for row in await connection.fetch(_sql.by_slugs, viewer, slugs)]
 
 
 async def revisions(

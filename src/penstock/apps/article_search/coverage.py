@@ -117,3 +117,9 @@ async def count(connection: Connection, generation: Generation) -> Coverage:
 async def breakdown(connection: Connection, generation: Generation) -> Breakdown:
     """By the tasks that the saves made, which are those of the generation that was active then."""
     return Breakdown(**await connection.fetchrow(_sql.breakdown, generation.id))
+
+
+async def chunks(connection: Connection, generation: Generation) -> int:
+    """Vectors of a generation, now."""
+    found: int = await connection.fetchval(_sql.chunks, generation.id)
+    return found

@@ -89,8 +89,18 @@ class ArticleBody(Wire):
 
 
 class ArticlePage(Wire):
+    """`startCursor` and `endCursor` are at its ends, for `before` and `after`; null only of an empty page. Those of the
+    neighbours are null where there was nothing more that way."""
+
     items: list[ArticleBody]
     next_cursor: str | None
+    previous_cursor: str | None
+    start_cursor: str | None
+    end_cursor: str | None
+
+
+class ArticlesNow(Wire):
+    items: list[ArticleBody]
 
 
 class ArticleDetail(ArticleBody):

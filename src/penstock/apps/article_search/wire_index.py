@@ -85,6 +85,13 @@ class GenerationBody(Wire):
     activated_at: datetime | None
 
 
+class GenerationDetail(GenerationBody):
+    """How much of the articles it stands for; `chunks`: its vectors. Counted when it is asked for."""
+
+    coverage: CoverageBody
+    chunks: int
+
+
 class GenerationList(Wire):
     items: list[GenerationBody]
 
@@ -112,8 +119,19 @@ class EmbedderBody(Wire):
     problem: str | None
 
 
+class FillingBody(Wire):
+    """A job that still has articles to embed: a re-index with its `scope`, or an import without one. `left`: how many
+    have not ended."""
+
+    job_id: int
+    scope: Scope | None
+    generation: str | None
+    paused: bool
+    left: int
+
+
 class IndexBody(Wire):
-    """`enabled` is false where articles are embedded in the request that saves them."""
+    """`filling`: jobs at work on it. `enabled` is false where articles are embedded in the request that saves them."""
 
     enabled: bool
     coverage: CoverageBody
@@ -122,6 +140,7 @@ class IndexBody(Wire):
     worker: WorkerBody
     freshness: FreshnessBody
     generations: list[GenerationBody]
+    filling: list[FillingBody]
     alerts: list[AlertBody]
     embedders: list[EmbedderBody]
 

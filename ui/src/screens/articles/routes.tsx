@@ -2,8 +2,12 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { flag, known, number, oneOf, text, time, type Search } from "~/address";
 import { root } from "~/root";
 
-export const ARTICLE_TABS = ["edit", "revisions", "similar"] as const;
-export const INDEX_TABS = ["tasks", "generations", "queries"] as const;
+// The first one of each is where one begins; it does not stand in the address.
+export const ARTICLE_TABS = ["text", "revisions", "similar"] as const;
+export const INDEX_TABS = ["generations", "tasks", "queries"] as const;
+export const OTHER_MODES = ["semantic", "keyword"] as const;
+export const STATUSES = ["pending", "processing", "completed", "failed", "cancelled"] as const;
+export const INDEX_DIALOGS = ["reindex", "build", "retry", "clear"] as const;
 
 export const articlesRoutes = [
   createRoute({
@@ -12,6 +16,7 @@ export const articlesRoutes = [
     validateSearch: (search: Search) =>
       known({
         author: text(search.author),
+        all: flag(search.all),
         add: flag(search.add),
       }),
     component: lazyRouteComponent(() => import("./Articles"), "Articles"),
@@ -26,8 +31,9 @@ export const articlesRoutes = [
     path: "/articles/$slug",
     validateSearch: (search: Search) =>
       known({
-        tab: oneOf(search.tab, ARTICLE_TABS),
+        tab: oneOf(search.tab, ARTICLE_TABS.slice(1)),
         revision: number(search.revision),
+        against: oneOf(search.against, ["now"]),
       }),
     component: lazyRouteComponent(() => import("./Article"), "Article"),
   }),
@@ -37,10 +43,11 @@ export const articlesRoutes = [
     validateSearch: (search: Search) =>
       known({
         q: text(search.q),
-        mode: oneOf(search.mode, ["semantic", "keyword"]),
+        mode: oneOf(search.mode, OTHER_MODES),
         author: text(search.author),
         since: time(search.since),
         until: time(search.until),
+        all: flag(search.all),
       }),
     component: lazyRouteComponent(() => import("./SearchPage"), "SearchPage"),
   }),
@@ -49,8 +56,12 @@ export const articlesRoutes = [
     path: "/index",
     validateSearch: (search: Search) =>
       known({
-        tab: oneOf(search.tab, INDEX_TABS),
-        status: text(search.status),
+        tab: oneOf(search.tab, INDEX_TABS.slice(1)),
+        status: oneOf(search.status, STATUSES),
+        all: flag(search.all),
+        compare: number(search.compare),
+        with: number(search.with),
+        open: oneOf(search.open, INDEX_DIALOGS),
       }),
     component: lazyRouteComponent(() => import("./Index"), "Index"),
   }),

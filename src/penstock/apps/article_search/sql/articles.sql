@@ -117,13 +117,70 @@ join article_search.revisions r on r.article_id = a.id and r.revision = a.revisi
 where a.owner = $1 and (not $2 or a.visibility = 'shared') and (a.updated_at, a.id) < ($3, $4)
 order by a.updated_at desc, a.id desc limit $5
 
--- name: page_of_all
--- What $1 may see, null: everything.
+-- name: page_of_owner_before
+-- The page that ends at a place, read from there: its last row comes first.
 select a.id, a.slug, a.title, a.revision, a.owner, a.visibility, a.shared_from, r.task_id, a.created_at, a.updated_at
 from article_search.articles a
 join article_search.revisions r on r.article_id = a.id and r.revision = a.revision
-where ($1::text is null or a.owner = $1 or a.visibility = 'shared') and (a.updated_at, a.id) < ($2, $3)
-order by a.updated_at desc, a.id desc limit $4
+where a.owner = $1 and (not $2 or a.visibility = 'shared') and (a.updated_at, a.id) > ($3, $4)
+order by a.updated_at, a.id limit $5
+
+-- name: page_for
+-- What $1 may see: a page of their own by one index and a page of shared ones by another, so that the articles which
+-- others keep to themselves are not even looked at.
+with own as (
+    select updated_at, id from article_search.articles
+    where owner = $1 and (updated_at, id) < ($2, $3) order by updated_at desc, id desc limit $4
+), shared as (
+    select updated_at, id from article_search.articles
+    where visibility = 'shared' and (updated_at, id) < ($2, $3) order by updated_at desc, id desc limit $4
+), seen as (
+    select * from own union select * from shared order by updated_at desc, id desc limit $4
+)
+select a.id, a.slug, a.title, a.revision, a.owner, a.visibility, a.shared_from, r.task_id, a.created_at, a.updated_at
+from seen
+join article_search.articles a on a.id = seen.id
+join article_search.revisions r on r.article_id = a.id and r.revision = a.revision
+order by a.updated_at desc, a.id desc
+
+-- name: page_for_before
+-- The same towards newer ones: the last row of the page comes first.
+with own as (
+    select updated_at, id from article_search.articles
+    where owner = $1 and (updated_at, id) > ($2, $3) order by updated_at, id limit $4
+), shared as (
+    select updated_at, id from article_search.articles
+    where visibility = 'shared' and (updated_at, id) > ($2, $3) order by updated_at, id limit $4
+), seen as (
+    select * from own union select * from shared order by updated_at, id limit $4
+)
+select a.id, a.slug, a.title, a.revision, a.owner, a.visibility, a.shared_from, r.task_id, a.created_at, a.updated_at
+from seen
+join article_search.articles a on a.id = seen.id
+join article_search.revisions r on r.article_id = a.id and r.revision = a.revision
+order by a.updated_at, a.id
+
+-- name: page_of_all
+-- For who sees everything.
+select a.id, a.slug, a.title, a.revision, a.owner, a.visibility, a.shared_from, r.task_id, a.created_at, a.updated_at
+from article_search.articles a
+join article_search.revisions r on r.article_id = a.id and r.revision = a.revision
+where (a.updated_at, a.id) < ($1, $2)
+order by a.updated_at desc, a.id desc limit $3
+
+-- name: page_of_all_before
+select a.id, a.slug, a.title, a.revision, a.owner, a.visibility, a.shared_from, r.task_id, a.created_at, a.updated_at
+from article_search.articles a
+join article_search.revisions r on r.article_id = a.id and r.revision = a.revision
+where (a.updated_at, a.id) > ($1, $2)
+order by a.updated_at, a.id limit $3
+
+-- name: by_slugs
+-- Those of $2 that $1 may see, null: everything.
+select a.id, a.slug, a.title, a.revision, a.owner, a.visibility, a.shared_from, r.task_id, a.created_at, a.updated_at
+from article_search.articles a
+join article_search.revisions r on r.article_id = a.id and r.revision = a.revision
+where a.slug = any ($2::text[]) and ($1::text is null or a.owner = $1 or a.visibility = 'shared')
 
 -- name: unattended
 -- Of these, the articles whose current text is not indexed in generation $2 and for which no task waits: what an import

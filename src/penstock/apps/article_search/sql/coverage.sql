@@ -16,3 +16,7 @@ left join penstock.lanes l on l.id = q.lane
 left join penstock.outcomes o on o.task_id = r.task_id
 cross join lateral (select q.task_id is not null and l.cancelled_at is null as waits) w
 where not exists (select from article_search.indexed i where i.article_id = a.id and i.generation = $1)
+
+-- name: chunks
+-- Vectors of a generation by what is noted of each article, for who is about to drop it.
+select coalesce(sum(chunks), 0)::bigint from article_search.indexed where generation = $1

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { blocksOf, inlineOf, safeAddress, type Inline } from "./markdown";
+
+function bare(parts: Inline[]): string {
+  return parts.map((one) => ("inside" in one ? bare(one.inside) : one.text)).join("");
+}
+
+test("headings, paragraphs, rules, quotes and code are told apart", () => {
+  const kinds = blocksOf("# One\n\ntext\nmore\n\n> said\n\n---\n\n```\n# no heading\n```\n").map((one) => one.kind);
+  expect(kinds).toEqual(["heading", "paragraph", "quote", "rule", "code"]);
+});
+
+test("lists nest, and numbered ones keep their first number", () => {
+  const [list] = blocksOf("3. three\n4. four\n   - inner\n   - other");
+  expect(list).toMatchObject({ kind: "list", ordered: true, start: 3 });
+  if (list?.kind !== "list") throw new Error("no list");
+  expect(list.items.length).toBe(2);
+  expect(list.items[1]?.map((one) => one.kind)).toEqual(["paragraph", "list"]);
+});
+
+test("emphasis, code and links are read, and what is escaped stays as written", () => {
+  const found = inlineOf("a **bold *and* it** `x*y*` [here](https://example.com/a) \\*no\\*");
+  expect(found.map((one) => one.kind)).toEqual(["text", "strong", "text", "code", "text", "link", "text"]);
+  expect(bare(found)).toContain("*no*");
+});
+
+test("underscores within words are no emphasis", () => {
+  expect(inlineOf("snake_case_name").map((one) => one.kind)).toEqual(["text"]);
+  expect(inlineOf("an _important_ word").map((one) => one.kind)).toEqual(["text", "em", "text"]);
+});
+
+test("only http and https are addresses", () => {
+  for (const address of ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x", "vbscript:x", "//example.com", "/here", "mailto:a@b.c", "https://", "java\tscript:x"])
+    expect(safeAddress(address)).toBeNull();
+  expect(safeAddress("https://example.com/a?b=c")).toBe("https://example.com/a?b=c");
+});
+
+test("a link to anything else is shown as it was written", () => {
+  const found = inlineOf("[press](javascript:alert) and [x](data:text/html,y)");
+  expect(found).toEqual([{ kind: "text", text: "[press](javascript:alert) and [x](data:text/html,y)" }]);
+});
+
+test("markup is text", () => {
+  const text = '<img src=x onerror=alert(1)> "><script>alert(1)</script>';
+  expect(blocksOf(text)).toEqual([{ kind: "paragraph", inside: [{ kind: "text", text }] }]);
+});
+
+test("what only looks like Markdown is shown character by character", () => {
+  for (const text of ["a * b * c", "2 * 3 ** 4 ~ 5", "[open", "`tick", "under_ score _"]) expect(inlineOf(text).map((one) => one.kind)).toEqual(["text"]);
+  expect(bare(inlineOf("2 * 3 ** 4 ~ 5"))).toBe("2 * 3 ** 4 ~ 5");
+});
+
+test("a bare address ends before the full stop", () => {
+  expect(inlineOf("See https://example.com/a.").map((one) => ("inside" in one ? bare(one.inside) : one.text))).toEqual(["See ", "https://example.com/a", "."]);
+});
+
+test("hostile texts are read in no time", () => {
+  const began = performance.now();
+  for (const text of ["*".repeat(20_000), "[".repeat(20_000), "> ".repeat(5000), "`".repeat(20_000), "_a".repeat(20_000), "- ".repeat(5000), "~~".repeat(10_000)]) blocksOf(text);
+  expect(performance.now() - began).toBeLessThan(2000);
+});

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from penstock.config import Settings
 from penstock.engine import accounts
 from penstock.engine.acting import By
 from penstock.engine.upkeep.retention import Retention
@@ -193,6 +194,6 @@ async def test_logins_that_ended_long_ago_are_forgotten_and_no_others(service: S
             "where user_id = (select id from penstock.users where name = 'ann')"
         )
         async with service.app.connection() as connection:
-            counts = await Retention(keep_seconds=3600).run_once(connection)
+            counts = await Retention(settings=Settings(retention_days=1 / 24)).run_once(connection)
         assert (counts["sessions"], counts["login_links"]) == (1, 1)
         assert (await client.get("/api/me")).json()["name"] == "bob"

@@ -174,7 +174,12 @@ async def test_the_first_admin_is_made_once_and_gets_in(service: Service) -> Non
     [code] = [one for one in made if one is not None]
     async with browser(service) as client:
         assert (await client.post("/login", data={"code": code})).status_code == 303
-        assert (await client.get("/api/me")).json() == {"name": "admin", "role": "admin"}
+        assert (await client.get("/api/me")).json() == {
+            "name": "admin",
+            "role": "admin",
+            "passwordChangedAt": None,
+            "flags": {"pendingPage": True},
+        }
     assert await accounts.first_admin(service.app) is None
 
 

@@ -1,8 +1,8 @@
-"""Passwords as they are kept: scrypt, with its parameters in the text, so that they can grow without locking anybody out.
+"""Passwords as they are kept: scrypt, with its parameters in the text, so that they can grow and nobody is locked out.
 
-People choose passwords, so they can be guessed, and each guess has to cost: about a tenth of a second and 32 MiB. At most
-two are looked at at a time in a process, so that attempts cannot take its memory; and in a thread, so that it goes on
-answering.
+People choose passwords, so they can be guessed, and each guess has to cost: about a tenth of a second and 32 MiB. At
+most two are looked at at a time in a process, so that attempts cannot take its memory; and in a thread, so that it goes
+on answering.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ def fits(password: str, kept: str | None) -> bool:
         _, log2_n, r, p, salt, key = (kept or _NOBODYS).split("$")
         wanted = base64.b64decode(key, validate=True)
         made = _derived(password, base64.b64decode(salt, validate=True), int(log2_n), int(r), int(p))
-    except (ValueError, binascii.Error, MemoryError):
+    except (ValueError, OverflowError, binascii.Error, MemoryError):
         return False
     return hmac.compare_digest(made, wanted) and kept is not None
 

@@ -1,4 +1,4 @@
-"""Which passwords will do. Length is what counts against guessing, so there is no rule about digits and signs, which only
+"""Which passwords will do. Length is what counts against guessing, so no rule asks for digits and signs, which only
 makes people write `Password1!`; but what everybody would try first is refused, however long it is."""
 
 import re

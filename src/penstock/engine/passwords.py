@@ -59,7 +59,7 @@ async def change(
     session: str | None = None,
     by: By,
 ) -> User:
-    """One's own. Where there is one already, it has to be given. Every other session ends, and so do open login links."""
+    """One's own. Where there is one already, it has to be given. Other sessions end, and so do open login links."""
     _check(new, name)
     async with app.connection() as connection:
         kept = await users.password_hash(connection, name)

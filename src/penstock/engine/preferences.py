@@ -1,7 +1,7 @@
 """Settings that admins change while everything runs: features, and how long things are kept.
 
-The environment says what counts until somebody changes it. What is stored counts in every process from its next look on:
-the service looks with each request, retention with each run.
+The environment says what counts until somebody changes it. What is stored counts in every process from its next look
+on: the service looks with each request, retention with each run.
 """
 
 from collections.abc import Mapping

@@ -31,7 +31,8 @@ class Retention:
             None if (days := kept[name].value) is None else days * _DAY_SECONDS
             for name in ("endedItemsDays", "deadLettersDays", "auditDays")
         )
-        assert ended is not None and dead is not None  # the environment always says how long
+        assert ended is not None  # the environment always says how long
+        assert dead is not None
         expired = await self._expire_tasks(connection, ended, dead)
         return {
             "tasks": expired,

@@ -14,6 +14,7 @@ import secrets
 import unicodedata
 
 _LOG2_N, _R, _P = 15, 8, 1
+_MOST_LOG2_N = 20
 _SALT_BYTES = 16
 _KEY_BYTES = 32
 _MOST_MEMORY_BYTES = 128 * 1024 * 1024
@@ -46,6 +47,8 @@ def fits(password: str, kept: str | None) -> bool:
     """A text that nobody here wrote fits no password."""
     try:
         _, log2_n, r, p, salt, key = (kept or _NOBODYS).split("$")
+        if not 1 <= int(log2_n) <= _MOST_LOG2_N:
+            return False
         wanted = base64.b64decode(key, validate=True)
         made = _derived(password, base64.b64decode(salt, validate=True), int(log2_n), int(r), int(p))
     except (ValueError, OverflowError, binascii.Error, MemoryError):

@@ -150,6 +150,14 @@ async def test_the_eleventh_attempt_of_an_address_in_a_minute_has_to_wait(servic
         await log_in(service, neighbour, "ann")
 
 
+async def test_whoever_gets_in_uses_no_attempt_up_and_guesses_in_between_still_count(service: Service) -> None:
+    async with browser(service) as client:
+        for _ in range(10):
+            await log_in(service, client, "ann")
+            assert (await client.post("/login", data={"code": "guess"})).status_code == 403
+        assert (await client.post("/login", data={"code": "guess"})).status_code == 429
+
+
 def test_attempts_are_counted_in_a_window_that_moves() -> None:
     now = [0.0]
     attempts = Attempts(most=2, seconds=60, clock=lambda: now[0])

@@ -32,6 +32,11 @@ class Attempts:
             self._times.popitem(last=False)
         return 0.0
 
+    def give_back(self, address: str | None) -> None:
+        """It was no guess: whoever got in has not used up an attempt."""
+        if times := self._times.get(_network(address)):
+            times.pop()
+
 
 def _network(address: str | None) -> str:
     """One person has a whole /64 of IPv6 addresses."""

@@ -21,6 +21,7 @@ from penstock.service.origin import from_elsewhere
 from penstock.service.problems import documented
 
 _LONGEST_FORM_BYTES = 4096
+_LET_IN = 303
 _NEW_LINK = "An admin makes a new one with `penstock users login NAME`."
 _WRONG = "That name and password do not let you in. Check both; an admin can give you a login link."
 
@@ -58,11 +59,17 @@ async def _log_in(request: Request, attempts: Attempts) -> Response:
     if from_elsewhere(request, unknown=False):
         return login_page.tell("The form was sent by another site. Open the login page itself.", 403)
     form = await _form(request)
+    after = next_page(form.get("next"))
     if "code" in form:
-        return await _with_link(request, form["code"], next_page(form.get("next")), ip)
-    if "name" in form or "password" in form:
-        return await _with_password(request, form, next_page(form.get("next")), ip)
-    return login_page.tell(f"The form holds no code and no password. Open the login link itself. {_NEW_LINK}", 400)
+        answer = await _with_link(request, form["code"], after, ip)
+    elif "name" in form or "password" in form:
+        answer = await _with_password(request, form, after, ip)
+    else:
+        text = f"The form holds no code and no password. Open the login link itself. {_NEW_LINK}"
+        answer = login_page.tell(text, 400)
+    if answer.status_code == _LET_IN:
+        attempts.give_back(ip)
+    return answer
 
 
 async def _with_link(request: Request, code: str, after: str, ip: str | None) -> Response:
@@ -97,11 +104,12 @@ async def _with_password(request: Request, form: dict[str, str], after: str, ip:
     )
     if login is None:
         return login_page.ask_password(name=name[:100], after=after, wrong=_WRONG, status=403)
+    ground.password_attempts.give_back(name[:200])
     return _let_in(request, login, after)
 
 
 def _let_in(request: Request, login: Login, after: str) -> Response:
-    answer = RedirectResponse(after, 303)
+    answer = RedirectResponse(after, _LET_IN)
     answer.set_cookie(
         COOKIE,
         login.secret,

@@ -9,14 +9,14 @@ export function ObjectLink({ kind, object, plain }: Props) {
   const number = /^\d{1,18}$/.test(object);
   if (kind === "job" && number) {
     return (
-      <GoTo to="/jobs/$jobId" params={{ jobId: object }} inherit>
+      <GoTo to="/jobs/$jobId" params={{ jobId: object }} inherit underline="always">
         {words}
       </GoTo>
     );
   }
   if ((kind === "task" || kind === "item") && number) {
     return (
-      <GoTo to="/items/$itemId" params={{ itemId: object }} inherit>
+      <GoTo to="/items/$itemId" params={{ itemId: object }} inherit underline="always">
         {words}
       </GoTo>
     );
@@ -25,7 +25,7 @@ export function ObjectLink({ kind, object, plain }: Props) {
     const [pipeline, stage] = object.split("/");
     if (pipeline && stage) {
       return (
-        <GoTo to="/stages/$pipeline/$stage" params={{ pipeline, stage }} inherit>
+        <GoTo to="/stages/$pipeline/$stage" params={{ pipeline, stage }} inherit underline="always">
           {words}
         </GoTo>
       );
@@ -33,35 +33,35 @@ export function ObjectLink({ kind, object, plain }: Props) {
   }
   if (kind === "article") {
     return (
-      <GoTo to="/articles/$slug" params={{ slug: object }} inherit>
+      <GoTo to="/articles/$slug" params={{ slug: object }} inherit underline="always">
         {words}
       </GoTo>
     );
   }
   if (kind === "project" && number) {
     return (
-      <GoTo to="/linking/$projectId" params={{ projectId: object }} inherit>
+      <GoTo to="/linking/$projectId" params={{ projectId: object }} inherit underline="always">
         {words}
       </GoTo>
     );
   }
   if (kind === "limit") {
     return (
-      <GoTo to="/limits" search={{ key: object }} inherit>
+      <GoTo to="/limits" search={{ key: object }} inherit underline="always">
         {words}
       </GoTo>
     );
   }
   if (kind === "schedule") {
     return (
-      <GoTo to="/schedules" inherit>
+      <GoTo to="/schedules" inherit underline="always">
         {words}
       </GoTo>
     );
   }
   if (kind === "user") {
     return (
-      <GoTo to="/settings" search={{ tab: "users" }} inherit>
+      <GoTo to="/settings" search={{ tab: "users" }} inherit underline="always">
         {words}
       </GoTo>
     );

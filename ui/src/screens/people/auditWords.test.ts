@@ -38,7 +38,7 @@ test("people who are no users have words", () => {
 });
 
 test("a login says how, and not whose name twice", () => {
-  expect(inWords(entry({ kind: "user", object: "ann", details: { way: "password" } }))).toBe("ann signed in: with a password");
+  expect(inWords(entry({ kind: "user", object: "ann", details: { way: "password" } }))).toBe("ann signed in with a password");
 });
 
 test("items are called items, and what is not known yet is still a sentence", () => {

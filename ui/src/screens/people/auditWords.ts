@@ -87,7 +87,7 @@ export type Sentence = { who: string; did: string; what: string | null; more: st
 /** In parts, because the object is a link. */
 export function sentenceOf(entry: AuditEntry): Sentence {
   const { action, kind, object } = entry;
-  const did = DEEDS[action] ?? derived(action);
+  const did = (DEEDS[action] ?? derived(action)) + wayOf(entry);
   const named = object !== null && !WITHOUT_OBJECT.has(action) ? `${kind ? `${kindWord(kind)} ` : ""}${object}` : null;
   return { who: actorWord(entry.actor), did, what: named, more: moreOf(entry) };
 }
@@ -115,6 +115,11 @@ function derived(action: string): string {
   return `did “${sentence(move ?? action).toLowerCase()}” to`;
 }
 
+function wayOf({ action, details }: AuditEntry): string {
+  if (action !== "login") return "";
+  return details.way === "password" ? " with a password" : details.way === "link" ? " with a login link" : "";
+}
+
 function moreOf({ action, details }: AuditEntry): string | null {
   const text = (name: string): string | null => {
     const value = details[name];
@@ -127,8 +132,6 @@ function moreOf({ action, details }: AuditEntry): string | null {
   if (action === "user.role") return `${text("before") ?? "?"} → ${text("role") ?? "?"}`;
   if (action === "user.create") return text("role");
   if (action === "setting.change") return `${setting(details.before)} → ${setting(details.value)}`;
-  if (action === "login" && text("way") === "password") return "with a password";
-  if (action === "login" && text("way") === "link") return "with a login link";
   if (action === "login.refused" && text("way") === "password") return "a wrong password";
   if (action === "stage.limit") return details.max_running === null ? "no limit" : `at most ${String(details.max_running)} at once`;
   const started = number("started") ?? number("replayed") ?? number("count");

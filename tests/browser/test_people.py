@@ -288,7 +288,7 @@ def test_an_admin_adds_lets_in_promotes_and_disables_a_user(looker: Looker, brow
         theirs.goto(link)
         theirs.get_by_role("button", name="Log in").click()
         h1(theirs, "Overview")
-        page.get_by_label("Role of zoe").click()
+        page.get_by_role("combobox", name="Role of zoe").click()
         page.get_by_role("option", name="viewer").click()
         page.get_by_role("button", name="Make viewer").click()
         expect(page.get_by_text("zoe is viewer.")).to_be_visible()

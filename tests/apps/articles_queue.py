@@ -9,6 +9,7 @@ from typing import Any
 from penstock import Penstock
 from penstock.apps.article_search import upkeep
 from penstock.apps.article_search.names import PIPELINE
+from penstock.config import Settings
 from penstock.engine.steering import dead_letters, jobs, lanes, tasks
 from penstock.engine.upkeep.deleted import RemoveDeleted
 from penstock.engine.upkeep.retention import Retention
@@ -191,7 +192,7 @@ class History:
         await upkeep.clear_completed(self._app, self._chance.choice([0, 5, 15, 30]), by="ann")
 
     async def _retention(self) -> None:
-        await Retention(keep_seconds=self._chance.choice([15, 30]) * DAY_SECONDS).run_once(self._connection)
+        await Retention(settings=Settings(retention_days=self._chance.choice([15, 30]))).run_once(self._connection)
 
     async def _fold(self) -> None:
         await counters.fold(self._connection, self._chance.choice([3, 1000]))

@@ -11,7 +11,7 @@ import pytest
 from penstock import Penstock
 from penstock.apps.article_search import embedding_tasks, upkeep
 from penstock.apps.article_search.statistics import counts, statistics
-from penstock.config import load
+from penstock.config import Settings, load
 from penstock.engine.events import Event, Events
 from penstock.engine.job_counts import read as read_job
 from penstock.engine.upkeep.retention import Retention
@@ -19,7 +19,7 @@ from penstock.errors import InvalidSetting
 from penstock.lifecycle import JobState, State
 from penstock.storage import counts as counters
 from penstock.storage import queue as queue_table
-from tests.apps.articles_queue import DAY_SECONDS, EmbeddingQueue, History, embedding_queue
+from tests.apps.articles_queue import EmbeddingQueue, History, embedding_queue
 
 MISCONFIGURED = {"type": "EmbedderMisconfigured", "class": "permanent", "message": "Set KEY and retry."}
 REFUSED = {"type": "TextRefused", "class": "permanent", "message": "This text is refused."}
@@ -271,7 +271,7 @@ async def test_statistics_are_exact_after_retention(queue: EmbeddingQueue):
         await queue.run(await queue.put(), state)
     await queue.age(31)
     await queue.run(await queue.put(), State.DONE)
-    await Retention(keep_seconds=30 * DAY_SECONDS).run_once(queue.connection)
+    await Retention(settings=Settings(retention_days=30)).run_once(queue.connection)
     assert tallied(await counts(queue.connection)) == await queue.plain_count()
     assert (await statistics(queue.app)).total == 1
 

@@ -112,3 +112,33 @@ async def test_a_wrong_call_says_what_is_wrong_and_changes_nothing(
     ended = await penstock(*arguments, code=code)
     assert said in ended.stderr and ended.stdout == ""
     assert await connection.fetchval("select count(*) from penstock.audit") == before
+
+
+async def test_a_password_is_read_from_a_pipe_and_never_from_an_argument(
+    penstock: CommandLine, connection: asyncpg.Connection
+) -> None:
+    await penstock("users", "create", "ann")
+    weak = await penstock("users", "password", "ann", stdin="short\n", code=2)
+    assert "12 characters" in weak.stderr
+    done = await penstock("users", "password", "ann", stdin="lamps light the long corridor\n")
+    kept = await connection.fetchval("select password_hash from penstock.users")
+    assert kept.startswith("scrypt$")
+    assert "corridor" not in done.stdout + done.stderr
+    await penstock("users", "password", "ann", "--remove")
+    assert await connection.fetchval("select password_hash from penstock.users") is None
+    await penstock("users", "password", "nobody", stdin="x\n", code=3)
+
+
+async def test_settings_are_changed_and_taken_back(penstock: CommandLine, connection: asyncpg.Connection) -> None:
+    assert "90 days" in (await penstock("settings", "set", "auditDays", "90")).stdout
+    assert await connection.fetchval("select value::text from penstock.preferences") == "90.0"
+    assert "auditDays" in (await penstock("settings", "list")).stdout
+    for name, value, code in (
+        ("auditDays", "0.1", 2),
+        ("auditDays", "soon", 2),
+        ("pendingPage", "3", 2),
+        ("no", "1", 3),
+    ):
+        await penstock("settings", "set", name, value, code=code)
+    await penstock("settings", "reset", "auditDays")
+    assert await connection.fetch("select from penstock.preferences") == []

@@ -91,6 +91,10 @@ async def _token(world: World) -> Values:
     return {"tokenId": await world.token()}
 
 
+async def _session(world: World) -> Values:
+    return {"sessionId": await world.session()}
+
+
 async def _source(world: World) -> Values:
     return {"name": await world.source()}
 
@@ -204,6 +208,15 @@ ROWS: dict[tuple[str, str], Row] = {
     ("POST", "/api/users"): Row(access=Access.ADMINS, body=lambda world: {"name": world.new_name()}),
     ("PATCH", "/api/users/{userName}"): Row(access=Access.ADMINS, ids=_user, body=lambda world: {"role": "viewer"}),
     ("POST", "/api/users/{userName}/login-link"): Row(access=Access.ADMINS, ids=_user),
+    ("DELETE", "/api/users/{userName}/password"): Row(access=Access.ADMINS, ids=_user),
+    ("PUT", "/api/me/password"): Row(
+        access=Access.VIEWERS, body=lambda world: {"new": "lamps light the long corridor"}
+    ),
+    ("GET", "/api/me/sessions"): Row(access=Access.VIEWERS),
+    ("DELETE", "/api/me/sessions"): Row(access=Access.VIEWERS),
+    ("DELETE", "/api/me/sessions/{sessionId}"): Row(access=Access.OWNER_ALONE, ids=_session),
+    ("GET", "/api/settings"): Row(access=Access.VIEWERS),
+    ("PATCH", "/api/settings"): Row(access=Access.ADMINS, body=lambda world: {"flags": {"pendingPage": True}}),
     ("GET", "/api/audit"): Row(access=Access.OPERATORS),
     # the fleet
     ("GET", "/api/overview"): Row(access=Access.VIEWERS),

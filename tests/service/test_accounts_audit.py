@@ -33,7 +33,7 @@ async def test_every_act_on_accounts_is_kept_with_who_from_where_and_what(servic
         await client.post("/api/logout")
     kept = [one for one in await acts(service, "root") if one["actor"] == "root"][::-1]
     assert [(one["action"], one["kind"], one["object"], one["details"]) for one in kept] == [
-        ("login", "user", "root", {}),
+        ("login", "user", "root", {"way": "link"}),
         ("user.create", "user", "zoe", {"role": "operator"}),
         ("user.role", "user", "zoe", {"role": "viewer", "before": "operator"}),
         ("user.disable", "user", "zoe", {}),

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from penstock.config import Settings
 from penstock.engine import accounts
 from penstock.engine.acting import By
 from penstock.engine.upkeep.retention import Retention
@@ -149,6 +150,14 @@ async def test_the_eleventh_attempt_of_an_address_in_a_minute_has_to_wait(servic
         await log_in(service, neighbour, "ann")
 
 
+async def test_whoever_gets_in_uses_no_attempt_up_and_guesses_in_between_still_count(service: Service) -> None:
+    async with browser(service) as client:
+        for _ in range(10):
+            await log_in(service, client, "ann")
+            assert (await client.post("/login", data={"code": "guess"})).status_code == 403
+        assert (await client.post("/login", data={"code": "guess"})).status_code == 429
+
+
 def test_attempts_are_counted_in_a_window_that_moves() -> None:
     now = [0.0]
     attempts = Attempts(most=2, seconds=60, clock=lambda: now[0])
@@ -173,7 +182,12 @@ async def test_the_first_admin_is_made_once_and_gets_in(service: Service) -> Non
     [code] = [one for one in made if one is not None]
     async with browser(service) as client:
         assert (await client.post("/login", data={"code": code})).status_code == 303
-        assert (await client.get("/api/me")).json() == {"name": "admin", "role": "admin"}
+        assert (await client.get("/api/me")).json() == {
+            "name": "admin",
+            "role": "admin",
+            "passwordChangedAt": None,
+            "flags": {"pendingPage": True},
+        }
     assert await accounts.first_admin(service.app) is None
 
 
@@ -193,6 +207,6 @@ async def test_logins_that_ended_long_ago_are_forgotten_and_no_others(service: S
             "where user_id = (select id from penstock.users where name = 'ann')"
         )
         async with service.app.connection() as connection:
-            counts = await Retention(keep_seconds=3600).run_once(connection)
+            counts = await Retention(settings=Settings(retention_days=1 / 24)).run_once(connection)
         assert (counts["sessions"], counts["login_links"]) == (1, 1)
         assert (await client.get("/api/me")).json()["name"] == "bob"

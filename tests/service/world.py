@@ -84,6 +84,16 @@ class World:
         token_id: int = row["id"]
         return token_id
 
+    async def session(self) -> int:
+        """Another browser of ann's."""
+        (row,) = await self.service.fetch(
+            """insert into penstock.sessions (user_id, hash, expires_at)
+               select id, $1, now() + interval '1 hour' from penstock.users where name = 'ann' returning id""",
+            secrets.token_bytes(32),
+        )
+        session_id: int = row["id"]
+        return session_id
+
     @property
     def folder(self) -> str:
         """One that files may be read from; see PENSTOCK_FILE_ROOTS."""

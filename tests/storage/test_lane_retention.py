@@ -5,6 +5,7 @@ import asyncio
 import asyncpg
 import pytest
 
+from penstock.config import Settings
 from penstock.engine.upkeep.retention import Retention
 from penstock.storage import counts, lanes
 from penstock.storage.queries import load
@@ -41,7 +42,9 @@ async def test_a_lane_long_at_rest_leaves_with_its_counts(world: World):
     await run_one(world)
     await rest(world)
     assert await world.connection.fetchval("select count(*) from penstock.counts where lane = $1", world.lane)
-    assert (await Retention(keep_seconds=KEPT_SECONDS).run_once(world.connection))["lanes"] == 1
+    assert (await Retention(settings=Settings(retention_days=KEPT_SECONDS / 86_400)).run_once(world.connection))[
+        "lanes"
+    ] == 1
     assert await kept(world) == set()
     assert await world.connection.fetchval("select count(*) from penstock.counts") == 0
     assert await expire(world) == 0

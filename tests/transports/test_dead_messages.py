@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from penstock.config import Settings
 from penstock.engine.collecting import Collector
 from penstock.engine.steering import dead_messages
 from penstock.engine.steering.dead_messages import MessageFilter, MessageNotFound, MessageRefused
@@ -227,7 +228,7 @@ async def test_discarded_and_old_ones_go(redis_world: World) -> None:
         await connection.execute(
             "update penstock.dead_messages set arrived_at = now() - interval '2 days' where id = $1", numbers[1]
         )
-        assert (await Retention(keep_seconds=86_400).run_once(connection))["dead_messages"] == 1
+        assert (await Retention(settings=Settings(retention_days=1)).run_once(connection))["dead_messages"] == 1
     assert [row["id"] for row in (await dead_messages.page(app, MessageFilter())).rows] == [numbers[2]]
     assert redis_world.named("messages.discarded")[0]["messages"] == [numbers[0]]
 

@@ -1,5 +1,6 @@
 """`penstock users`: who may use the service."""
 
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,7 @@ AfterOption = Annotated[str, typer.Option("--after", metavar="NAME", help="Where
 AddressOption = Annotated[
     str | None, typer.Option("--address", metavar="URL", help="Of the service, as that person's browser reaches it.")
 ]
+RemoveOption = Annotated[bool, typer.Option("--remove", help="Take it away: a login link lets them in.")]
 
 EMPTY = "No users yet. `penstock users create NAME` makes one; `penstock up` makes the first admin by itself."
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
@@ -81,6 +83,29 @@ def register(app: typer.Typer) -> None:
         if not session.out.json:
             session.out.say("The link works once, within 15 minutes. Whoever has it is let in, so pass it on safely.")
 
+    @command(app)
+    async def password(session: Session, name: Name, remove: RemoveOption = False) -> None:
+        """Set a user's password, which is asked for and never an argument; or remove it. Their sessions end."""
+        from penstock.engine import accounts, passwords
+        from penstock.engine.password_hash import PasswordHashes
+
+        application = await session.app()
+        await accounts.require_user(application, name)
+        if remove:
+            user = await passwords.remove(application, name, by=By.command_line())
+            session.out.show(asdict(user), f"User {name} has no password. `penstock users login {name}` lets them in.")
+            return
+        user = await passwords.put(application, PasswordHashes(), name, _asked(name), by=By.command_line())
+        session.out.show(asdict(user), f"User {name} has a new password. Their sessions have ended.")
+
+
+def _asked(name: str) -> str:
+    """Twice on a terminal; else the first line of what is piped in."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\r\n")
+    answer: str = typer.prompt(f"Password of {name}", hide_input=True, confirmation_prompt="Once more", err=True)
+    return answer
+
 
 def address_of(settings: "Settings") -> str:
     """Where a browser on this machine finds the service."""
@@ -101,4 +126,5 @@ COLUMNS = (
         title="state",
         show=lambda value: "enabled" if value is None else f"disabled since {shown(value)}",
     ),
+    Column(key="password_changed_at", title="password", show=lambda value: "none" if value is None else "set"),
 )

@@ -28,7 +28,7 @@ MOST_TOKEN_DAYS = 3650
 _FROM_THE_NEWEST = 2**63 - 1
 _LONGEST_AGENT = 300
 # No user can be called so.
-_NOBODY = "-"
+NOBODY = "-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ async def create_user(app: "Penstock", name: str, role: Role, *, by: By) -> User
             name,
             "use 1 to 100 lower-case letters, digits, '.', '_', '@' and '-', beginning with a letter or digit",
         )
-    async with _change(app) as connection:
+    async with changing(app) as connection:
         made = await users.create(connection, name=name, role=role)
         if made is None:
             raise UsageError(f"There is a user {name!r} already. Names are never given twice; choose another one.")
@@ -82,9 +82,9 @@ async def change_user(
 
     The last admin who can log in stays one: nobody could undo it through the service.
     """
-    async with _change(app) as connection:
+    async with changing(app) as connection:
         await users.lock(connection, name)
-        before = await _user(connection, name)
+        before = await known(connection, name)
         loses = (role is not None and role is not Role.admin) or disabled is True
         admin = before.role == Role.admin and before.disabled_at is None
         if admin and loses and not await users.other_admins(connection, name):
@@ -126,8 +126,8 @@ async def create_token(
         raise InvalidSetting("expires_days", expires_days, f"use 1 to {MOST_TOKEN_DAYS:,} days")
     secret = credentials.new_token()
     hint = credentials.hint_of(secret)
-    async with _change(app) as connection:
-        user = await _enabled(connection, user_name)
+    async with changing(app) as connection:
+        user = await enabled(connection, user_name)
         token_id, expires_at = await tokens.create(
             connection,
             user_id=user.id,
@@ -153,7 +153,7 @@ async def list_tokens(
 
 async def revoke_token(app: "Penstock", token_id: int, *, user_name: str | None = None, by: By) -> Token:
     """Counts from the next request on. With ``user_name``, somebody else's token is as unknown as one never made."""
-    async with _change(app) as connection:
+    async with changing(app) as connection:
         revoked = await tokens.revoke(connection, token_id, user_name=user_name)
         if revoked is None:
             raise NotKnown(kind="token", name=str(token_id))
@@ -168,7 +168,7 @@ async def revoke_token(app: "Penstock", token_id: int, *, user_name: str | None 
 async def first_admin(app: "Penstock") -> str | None:
     """Where nobody is there yet: makes the user ``admin`` and returns a one-time code for it. Else None."""
     by = By.command_line()
-    async with _change(app) as connection:
+    async with changing(app) as connection:
         made = await users.create_first(connection, name=FIRST_ADMIN, role=Role.admin)
         if made is None:
             return None
@@ -179,8 +179,8 @@ async def first_admin(app: "Penstock") -> str | None:
 
 async def login_code(app: "Penstock", name: str, *, by: By | None = None) -> str:
     """A fresh one-time code, for 15 minutes; ``login_path`` makes a link of it."""
-    async with _change(app) as connection:
-        return await _new_link(connection, await _enabled(connection, name), by or By.command_line())
+    async with changing(app) as connection:
+        return await _new_link(connection, await enabled(connection, name), by or By.command_line())
 
 
 def login_path(code: str) -> str:
@@ -190,29 +190,34 @@ def login_path(code: str) -> str:
 
 async def log_in(app: "Penstock", code: str, *, ip: str | None, agent: str | None, request_id: str) -> Login | None:
     """Uses the link up and starts a session. None: the link is unknown, used or too old; which, nobody is told."""
-    secret = credentials.new_code()
-    async with _change(app) as connection:
+    async with changing(app) as connection:
         user = await login_links.use(connection, credentials.hashed(code))
-        by = By(actor=_NOBODY if user is None else user.name, ip=ip, request_id=request_id)
+        by = By(actor=NOBODY if user is None else user.name, ip=ip, request_id=request_id)
         if user is None:
             await audit.append(connection, by.entry("login.refused"))
             return None
-        shown_agent = "".join(sign for sign in agent or "" if sign.isprintable())[:_LONGEST_AGENT] or None
-        await sessions.create(
-            connection,
-            user_id=user.id,
-            hash=credentials.hashed(secret),
-            ip=ip,
-            agent=shown_agent,
-            idle_seconds=credentials.SESSION_IDLE_SECONDS,
-        )
-        await audit.append(connection, by.entry("login", kind="user", object=user.name, owner=user.name))
+        return await start_session(connection, user, by, agent=agent, way="link")
+
+
+async def start_session(connection: Any, user: User, by: By, *, agent: str | None, way: str) -> Login:
+    """For somebody whose row is held, so that they are not disabled meanwhile. ``way``: what they showed."""
+    secret = credentials.new_code()
+    shown_agent = "".join(sign for sign in agent or "" if sign.isprintable())[:_LONGEST_AGENT] or None
+    await sessions.create(
+        connection,
+        user_id=user.id,
+        hash=credentials.hashed(secret),
+        ip=by.ip,
+        agent=shown_agent,
+        idle_seconds=credentials.SESSION_IDLE_SECONDS,
+    )
+    await audit.append(connection, by.entry("login", kind="user", object=user.name, owner=user.name, way=way))
     return Login(user=user.name, role=Role(user.role), secret=secret)
 
 
 async def log_out(app: "Penstock", secret: str, *, by: By) -> bool:
     """False: that was no session of theirs, or it had ended already."""
-    async with _change(app) as connection:
+    async with changing(app) as connection:
         if not await sessions.revoke(connection, credentials.hashed(secret), user_name=by.actor):
             return False
         await audit.append(connection, by.entry("logout", kind="user", object=by.actor, owner=by.actor))
@@ -223,7 +228,7 @@ async def log_out(app: "Penstock", secret: str, *, by: By) -> bool:
 
 
 @asynccontextmanager
-async def _change(app: "Penstock") -> AsyncIterator[Any]:
+async def changing(app: "Penstock") -> AsyncIterator[Any]:
     async with app.connection() as connection, connection.transaction():
         yield connection
 
@@ -231,17 +236,17 @@ async def _change(app: "Penstock") -> AsyncIterator[Any]:
 async def require_user(app: "Penstock", name: str) -> None:
     """Work for somebody who does not exist would be seen by nobody."""
     async with app.connection() as connection:
-        await _user(connection, name)
+        await known(connection, name)
 
 
-async def _user(connection: Any, name: str) -> User:
+async def known(connection: Any, name: str) -> User:
     if (found := await users.by_name(connection, name)) is None:
         raise NotKnown(kind="user", name=name)
     return found
 
 
-async def _enabled(connection: Any, name: str) -> User:
-    found = await _user(connection, name)
+async def enabled(connection: Any, name: str) -> User:
+    found = await known(connection, name)
     if found.disabled_at is not None:
         raise UsageError(f"User {name!r} is disabled. `penstock users enable {name}` lets them in again.")
     return found

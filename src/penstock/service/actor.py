@@ -13,7 +13,7 @@ from penstock.service.origin import from_elsewhere
 from penstock.service.problems import Problem
 from penstock.storage import audit, sessions, tokens
 
-__all__ = ["COOKIE", "Actor", "Admin", "By", "Operator", "Role", "Viewer", "current", "hashed"]
+__all__ = ["COOKIE", "Actor", "Admin", "By", "Operator", "Role", "Viewer", "current", "hashed", "session_of"]
 
 COOKIE = "penstock_session"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -85,6 +85,11 @@ async def _holder_of_session(request: Request, cookie: str | None) -> tuple[str,
             "Scripts use a token instead: `Authorization: Bearer …`.",
         )
     return found
+
+
+def session_of(request: Request) -> str | None:
+    """The cookie, where it is what let the request in."""
+    return None if "authorization" in request.headers else request.cookies.get(COOKIE)
 
 
 class _AtLeast:

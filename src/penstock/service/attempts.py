@@ -1,11 +1,11 @@
-"""How often somebody may try to log in, per address, in this process."""
+"""How often somebody may try to log in, per address or per name, in this process."""
 
 import ipaddress
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
-_MOST_ADDRESSES = 10_000
+_MOST_KEYS = 10_000
 
 
 class Attempts:
@@ -28,9 +28,14 @@ class Attempts:
         if len(times) >= self._most:
             return times[0] + self._seconds - now
         times.append(now)
-        if len(self._times) > _MOST_ADDRESSES:
+        if len(self._times) > _MOST_KEYS:
             self._times.popitem(last=False)
         return 0.0
+
+    def give_back(self, address: str | None) -> None:
+        """It was no guess: whoever got in has not used up an attempt."""
+        if times := self._times.get(_network(address)):
+            times.pop()
 
 
 def _network(address: str | None) -> str:

@@ -8,7 +8,9 @@ from fastapi import Request
 
 from penstock.config import Settings
 from penstock.engine.app import Penstock
+from penstock.engine.password_hash import PasswordHashes
 from penstock.engine.worker.slice import Slices
+from penstock.service.attempts import Attempts
 from penstock.service.cursors import Cursors
 from penstock.storage import audit
 
@@ -36,6 +38,9 @@ class Ground:
     slices: Slices
     # Told the type of what a request changed, where no event of the engine tells it.
     touched: Callable[[str], None] = lambda kind: None
+    password_hashes: PasswordHashes = field(default_factory=PasswordHashes)
+    # By name: whoever knows one may not try passwords for ever, from wherever they come.
+    password_attempts: Attempts = field(default_factory=lambda: Attempts(most=10, seconds=300.0))
     # When an admin last looked at an object of somebody else: a page that refreshes itself is one entry a minute.
     _looked: dict[tuple[str, str, str], float] = field(default_factory=dict)
 

@@ -39,6 +39,8 @@ class AuditFilter:
     action: str | None = None
     kind: str | None = None
     object: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
     concerning: str | None = None
 
 
@@ -69,7 +71,17 @@ async def page(
     connection: Any, chosen: AuditFilter, *, before_id: int = FROM_THE_NEWEST, limit: int, looked_at: int = _LOOKED_AT
 ) -> AuditPage:
     """Newest first. ``looked_at`` bounds how many entries one page may look at."""
-    values = [before_id, looked_at, limit, chosen.actor, chosen.action, chosen.kind, chosen.object]
+    lowest, highest = await _ids_of(connection, chosen)
+    values: list[Any] = [
+        min(before_id, highest + 1),
+        looked_at,
+        limit,
+        chosen.actor,
+        chosen.action,
+        chosen.kind,
+        chosen.object,
+    ]
+    values += [chosen.since, chosen.until, lowest]
     if chosen.concerning is not None:
         rows = await connection.fetch(_sql.newest_concerning, *values, chosen.concerning)
     elif chosen.kind is not None and chosen.object is not None:
@@ -83,6 +95,22 @@ async def page(
         return AuditPage(entries=entries, next_before_id=entries[-1].id)
     window_full = rows[0]["looked"] == looked_at
     return AuditPage(entries=entries, next_before_id=rows[0]["last_id"] if window_full else None)
+
+
+async def _ids_of(connection: Any, chosen: AuditFilter) -> tuple[int, int]:
+    """Between which ids the time that was asked for lies, so that a page of long ago begins there."""
+    lowest, highest = 0, FROM_THE_NEWEST - 1
+    if chosen.since is not None:
+        lowest = await connection.fetchval(_sql.first_since, chosen.since) or FROM_THE_NEWEST
+    if chosen.until is not None:
+        highest = await connection.fetchval(_sql.last_until, chosen.until) or 0
+    return lowest, highest
+
+
+async def forget(connection: Any, kept_seconds: float, batch: int) -> int:
+    """Returns how many are gone."""
+    status: str = await connection.execute(_sql.forget, kept_seconds, batch)
+    return int(status.rsplit(maxsplit=1)[-1])
 
 
 def _entry(row: Any) -> StoredEntry:

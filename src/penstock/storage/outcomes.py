@@ -38,8 +38,8 @@ async def replace(connection: Connection, task_id: int, copy_id: int, by: str) -
     return bool(await connection.fetchval(_sql.replace, task_id, copy_id, by))
 
 
-async def expire(connection: Connection, keep_seconds: float, batch: int) -> int:
-    count: int = await connection.fetchval(_sql.expire, keep_seconds, batch)
+async def expire(connection: Connection, keep_seconds: float, dead_seconds: float, batch: int) -> int:
+    count: int = await connection.fetchval(_sql.expire, keep_seconds, dead_seconds, batch)
     return count
 
 

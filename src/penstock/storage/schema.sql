@@ -544,6 +544,13 @@ CREATE TABLE penstock.migrations (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE penstock.preferences (
+    name text NOT NULL,
+    value jsonb NOT NULL,
+    changed_by text NOT NULL,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE penstock.relays (
     transport text NOT NULL,
     holder uuid NOT NULL,
@@ -604,7 +611,8 @@ CREATE TABLE penstock.sessions (
     agent text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
-    revoked_at timestamp with time zone
+    revoked_at timestamp with time zone,
+    last_seen_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 ALTER TABLE penstock.sessions ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -733,6 +741,8 @@ CREATE TABLE penstock.users (
     role text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     disabled_at timestamp with time zone,
+    password_hash text,
+    password_changed_at timestamp with time zone,
     CONSTRAINT users_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._@-]{0,99}$'::text)),
     CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'admin'::text])))
 );
@@ -811,6 +821,9 @@ ALTER TABLE ONLY penstock.migrations
 ALTER TABLE ONLY penstock.outcomes
     ADD CONSTRAINT outcomes_pkey PRIMARY KEY (task_id);
 
+ALTER TABLE ONLY penstock.preferences
+    ADD CONSTRAINT preferences_pkey PRIMARY KEY (name);
+
 ALTER TABLE ONLY penstock.queue
     ADD CONSTRAINT queue_pkey PRIMARY KEY (task_id);
 
@@ -874,6 +887,8 @@ ALTER TABLE ONLY penstock.workers
 CREATE INDEX attempts_task ON penstock.attempts USING btree (task_id, at);
 
 CREATE INDEX audit_actor ON penstock.audit USING btree (actor, id);
+
+CREATE INDEX audit_age ON penstock.audit USING btree (at);
 
 CREATE INDEX audit_object ON penstock.audit USING btree (kind, object, id);
 

@@ -17,6 +17,8 @@ class User:
     role: str
     created_at: datetime
     disabled_at: datetime | None
+    # None: there is no password.
+    password_changed_at: datetime | None
 
 
 async def create(connection: Connection, *, name: str, role: str) -> User | None:
@@ -53,4 +55,22 @@ async def other_admins(connection: Connection, name: str) -> bool:
 async def change(connection: Connection, name: str, *, role: str | None, disabled: bool | None) -> User | None:
     """None where there is no such user."""
     row = await connection.fetchrow(_sql.change, name, role, disabled)
+    return None if row is None else User(**row)
+
+
+async def password_hash(connection: Connection, name: str) -> str | None:
+    """None also for unknown and disabled users."""
+    found: str | None = await connection.fetchval(_sql.password_hash, name)
+    return found
+
+
+async def holding_password(connection: Connection, name: str, password_hash: str) -> User | None:
+    """None: the password was changed, or the user disabled, since the hash was read."""
+    row = await connection.fetchrow(_sql.holding_password, name, password_hash)
+    return None if row is None else User(**row)
+
+
+async def set_password(connection: Connection, name: str, password_hash: str | None) -> User | None:
+    """None where there is no such user."""
+    row = await connection.fetchrow(_sql.set_password, name, password_hash)
     return None if row is None else User(**row)

@@ -1,32 +1,32 @@
 import { Group, Kbd, Modal, ScrollArea, Stack, Text, TextInput, UnstyledButton } from "@mantine/core";
-import { useNavigate } from "@tanstack/react-router";
+import { useRouter } from "@tanstack/react-router";
 import { CornerDownLeft } from "lucide-react";
-import { useId, useMemo, useState, type KeyboardEvent } from "react";
+import { useEffect, useId, useMemo, useState, type KeyboardEvent } from "react";
+import { matching, type Entry } from "./entries";
 import classes from "./palette.module.css";
-import { useVisibleParts } from "./visible";
+import { useEntries } from "./useEntries";
 
-type Entry = { name: string; hint: string; words: string; to: string };
+type Props = { onClose: () => void; onKeys: () => void; onPauseStage: (stage: { pipeline: string; stage: string }) => void };
 
-/** ⌘K: goes anywhere by name, to a job by its number, and searches articles for anything else. */
-export function Palette({ onClose }: { onClose: () => void }) {
-  const navigate = useNavigate();
-  const parts = useVisibleParts();
+/** ⌘K: goes anywhere by name, to a job by number or name, does what has a name, and searches articles for anything else. */
+export function Palette({ onClose, onKeys, onPauseStage }: Props) {
+  const router = useRouter();
   const [typed, setTyped] = useState("");
   const [at, setAt] = useState(0);
   const list = useId();
-
-  const entries = useMemo(() => {
-    const screens: Entry[] = parts.flatMap((part) =>
-      part.screens.map((one) => ({ name: one.name, hint: part.name, words: one.words ?? "", to: one.to })),
-    );
-    return matching(screens, typed);
-  }, [parts, typed]);
+  const all = useEntries({ onKeys, onPauseStage });
+  const entries = useMemo(() => matching(all, typed), [all, typed]);
   const chosen = Math.min(at, entries.length - 1);
+
+  useEffect(() => {
+    document.getElementById(`${list}-${chosen}`)?.scrollIntoView({ block: "nearest" });
+  }, [list, chosen]);
 
   function go(entry: Entry | undefined): void {
     if (!entry) return;
     onClose();
-    void navigate({ to: entry.to });
+    if (entry.act) entry.act();
+    else if (entry.to) router.history.push(entry.to);
   }
 
   function onKeyDown(event: KeyboardEvent): void {
@@ -46,22 +46,23 @@ export function Palette({ onClose }: { onClose: () => void }) {
           setAt(0);
         }}
         onKeyDown={onKeyDown}
-        placeholder="Go to a screen, a job number, or search articles"
+        placeholder="A screen, a job, an action, or words to search for"
         aria-label="Go to"
         role="combobox"
         aria-expanded
         aria-controls={list}
         aria-activedescendant={`${list}-${chosen}`}
+        maxLength={200}
         size="md"
         variant="unstyled"
         px="md"
         data-autofocus
       />
       <ScrollArea.Autosize mah="50vh">
-        <Stack gap={0} id={list} role="listbox" aria-label="Places" p={4}>
+        <Stack gap={0} id={list} role="listbox" aria-label="Places and actions" p={4}>
           {entries.map((entry, index) => (
             <UnstyledButton
-              key={entry.to}
+              key={`${index} ${entry.name}`}
               id={`${list}-${index}`}
               role="option"
               aria-selected={index === chosen}
@@ -72,35 +73,20 @@ export function Palette({ onClose }: { onClose: () => void }) {
             >
               <Group justify="space-between" wrap="nowrap">
                 <Text truncate>{entry.name}</Text>
-                <Text size="xs" c="dimmed">
-                  {index === chosen ? <CornerDownLeft size={14} aria-label="Enter" /> : entry.hint}
-                </Text>
+                <Group gap={6} wrap="nowrap">
+                  <Text size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
+                    {entry.hint}
+                  </Text>
+                  {index === chosen && <CornerDownLeft size={14} aria-hidden />}
+                </Group>
               </Group>
             </UnstyledButton>
           ))}
         </Stack>
       </ScrollArea.Autosize>
       <Text size="xs" c="dimmed" p="xs">
-        <Kbd size="xs">?</Kbd> shows every key
+        <Kbd size="xs">↑</Kbd> <Kbd size="xs">↓</Kbd> choose, <Kbd size="xs">Enter</Kbd> goes, <Kbd size="xs">Esc</Kbd> closes
       </Text>
     </Modal>
   );
-}
-
-/** Screens whose name or words hold every typed word, names that begin with it first; then what else can be meant. */
-function matching(screens: Entry[], typed: string): Entry[] {
-  const wanted = typed.trim().toLowerCase();
-  if (!wanted) return screens;
-  const found = screens
-    .filter((one) => wanted.split(/\s+/).every((word) => `${one.name} ${one.words}`.toLowerCase().includes(word)))
-    .sort((a, b) => Number(b.name.toLowerCase().startsWith(wanted)) - Number(a.name.toLowerCase().startsWith(wanted)));
-  const number = /^#?(\d{1,18})$/.exec(wanted)?.[1];
-  if (number) {
-    found.unshift(
-      { name: `Job ${number}`, hint: "Job", words: "", to: `/jobs/${number}` },
-      { name: `Item ${number}`, hint: "Item", words: "", to: `/items/${number}` },
-    );
-  }
-  const query = encodeURIComponent(typed.trim());
-  return [...found, { name: `Search articles for “${typed.trim()}”`, hint: "Search", words: "", to: `/search?q=${query}` }];
 }

@@ -1,27 +1,30 @@
-import { ActionIcon, AppShell, Burger, Group, Menu, NavLink, ScrollArea, Text, Tooltip, UnstyledButton, useMantineColorScheme } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
-import { useMutation } from "@tanstack/react-query";
-import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
-import { CircleUser, Command, Keyboard, LogOut, Moon, Sun, SunMoon, type LucideIcon } from "lucide-react";
-import { Suspense, useEffect, useMemo, useRef } from "react";
-import { api, ask } from "~/api/client";
+import { ActionIcon, AppShell, Burger, Group, NavLink, ScrollArea, Text, Tooltip } from "@mantine/core";
+import { useDisclosure, useMediaQuery } from "@mantine/hooks";
+import { Link, useLocation, useNavigate } from "@tanstack/react-router";
+import { Command } from "lucide-react";
+import { Suspense, useMemo, useState } from "react";
 import { Loading } from "~/blocks/Trouble";
+import { Account } from "./Account";
+import { Guarded } from "./Guarded";
 import { KeySheet } from "./KeySheet";
 import { useKeys, type Key } from "./keys";
 import { LivePill } from "./LivePill";
-import { useMe } from "./me";
 import { Palette } from "./Palette";
+import { PauseStage } from "./PauseStage";
 import classes from "./shell.module.css";
+import { useArrival } from "./useArrival";
 import { useVisibleParts } from "./visible";
 
 export function Shell() {
   const [menu, { toggle: toggleMenu, close: closeMenu }] = useDisclosure();
   const [palette, { open: openPalette, close: closePalette }] = useDisclosure();
   const [sheet, { open: openSheet, close: closeSheet }] = useDisclosure();
+  const [pausing, setPausing] = useState<{ pipeline: string; stage: string } | null>(null);
+  const narrow = useMediaQuery("(max-width: 47.99em)", undefined, { getInitialValueInEffect: false });
   const navigate = useNavigate();
   const parts = useVisibleParts();
   const { pathname } = useLocation();
-  const main = useRef<HTMLElement>(null);
+  useArrival();
 
   const keys = useMemo(
     (): Key[] => [
@@ -37,32 +40,39 @@ export function Shell() {
   );
   useKeys(keys);
 
-  // A new screen begins at its top, also for people who hear it.
-  const before = useRef(pathname);
-  useEffect(() => {
-    if (before.current === pathname) return;
-    before.current = pathname;
-    closeMenu();
-    main.current?.focus({ preventScroll: true });
-  }, [pathname, closeMenu]);
-
   return (
     <AppShell header={{ height: 52 }} navbar={{ width: 208, breakpoint: "sm", collapsed: { mobile: !menu } }} padding="md">
-      <a href="#main" className="skip">
+      <a
+        href="#main"
+        className="skip"
+        onClick={(event) => {
+          // Without a hash in the address, which is the state of the screen.
+          event.preventDefault();
+          document.getElementById("main")?.focus();
+        }}
+      >
         Skip to the content
       </a>
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="xs" wrap="nowrap">
-            <Burger opened={menu} onClick={toggleMenu} hiddenFrom="sm" size="sm" aria-label="Navigation" />
-            <Link to="/" className={classes.brand}>
-              <img src="/icon.svg" alt="" width={24} height={24} /> Penstock
+            <Burger
+              opened={menu}
+              onClick={toggleMenu}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={menu ? "Close the navigation" : "Navigation"}
+              aria-expanded={menu}
+              aria-controls="screens"
+            />
+            <Link to="/" className={classes.brand} aria-label="Penstock, overview">
+              <img src="/icon.svg" alt="" width={24} height={24} /> <span className={classes.brandWord}>Penstock</span>
             </Link>
           </Group>
           <Group gap="xs" wrap="nowrap">
             <LivePill />
             <Tooltip label="Go to … (Ctrl K)">
-              <ActionIcon variant="default" size="lg" onClick={openPalette} aria-label="Go to a screen, job or article">
+              <ActionIcon variant="default" size="lg" onClick={openPalette} aria-label="Go to a screen, job or action">
                 <Command size={16} aria-hidden />
               </ActionIcon>
             </Tooltip>
@@ -70,7 +80,15 @@ export function Shell() {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar aria-label="Screens">
+      <AppShell.Navbar
+        id="screens"
+        aria-label="Screens"
+        // Out of sight it must be out of the tab order as well.
+        inert={narrow && !menu}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") closeMenu();
+        }}
+      >
         <AppShell.Section grow component={ScrollArea}>
           {parts.map((part) => (
             <div key={part.name}>
@@ -84,67 +102,21 @@ export function Shell() {
                   active={one.to === "/" ? pathname === "/" : pathname === one.to || pathname.startsWith(`${one.to}/`)}
                   leftSection={<one.icon size={16} aria-hidden />}
                   py={5}
+                  onClick={closeMenu}
                 />
               ))}
             </div>
           ))}
         </AppShell.Section>
       </AppShell.Navbar>
-      <AppShell.Main id="main" ref={main} tabIndex={-1}>
+      <AppShell.Main id="main" tabIndex={-1} inert={narrow && menu}>
         <Suspense fallback={<Loading />}>
-          <Outlet />
+          <Guarded />
         </Suspense>
       </AppShell.Main>
-      {palette && <Palette onClose={closePalette} />}
+      {palette && <Palette onClose={closePalette} onKeys={openSheet} onPauseStage={setPausing} />}
       {sheet && <KeySheet onClose={closeSheet} />}
+      {pausing && <PauseStage {...pausing} onClose={() => setPausing(null)} />}
     </AppShell>
-  );
-}
-
-const THEMES: ["light" | "dark" | "auto", string, LucideIcon][] = [
-  ["light", "Light", Sun],
-  ["dark", "Dark", Moon],
-  ["auto", "As the system", SunMoon],
-];
-
-function Account({ onKeys }: { onKeys: () => void }) {
-  const me = useMe();
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const leave = useMutation({
-    mutationFn: () => ask(api.POST("/api/logout")),
-    onSuccess: () => location.assign("/login"),
-    meta: { touches: [] },
-  });
-  return (
-    <Menu position="bottom-end" width={220}>
-      <Menu.Target>
-        <UnstyledButton aria-label={`Account of ${me.name}`} p={4}>
-          <Group gap={6} wrap="nowrap">
-            <CircleUser size={20} aria-hidden />
-            <Text size="sm" visibleFrom="sm" maw={140} truncate>
-              {me.name}
-            </Text>
-          </Group>
-        </UnstyledButton>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>
-          {me.name} · {me.role}
-        </Menu.Label>
-        {THEMES.map(([value, name, Icon]) => (
-          <Menu.Item key={value} leftSection={<Icon size={14} aria-hidden />} aria-current={colorScheme === value} onClick={() => setColorScheme(value)}>
-            {name}
-            {colorScheme === value ? " ✓" : ""}
-          </Menu.Item>
-        ))}
-        <Menu.Divider />
-        <Menu.Item leftSection={<Keyboard size={14} aria-hidden />} onClick={onKeys}>
-          Keys
-        </Menu.Item>
-        <Menu.Item leftSection={<LogOut size={14} aria-hidden />} onClick={() => leave.mutate()}>
-          Sign out
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
   );
 }

@@ -22,7 +22,7 @@ export function isTyping(target: EventTarget | null): boolean {
 
 /** Keys while the component is there. What a field or an open dialog takes is not heard. */
 export function useKeys(keys: Key[]): void {
-  const heard = useEffectEvent((pressed: string, event: KeyboardEvent) => {
+  const heard = useEffectEvent((pressed: string, event: KeyboardEvent): boolean => {
     const typing = isTyping(event.target);
     const inDialog = document.querySelector("[role=dialog][aria-modal=true]") !== null;
     const found = keys.find((one) => one.keys === pressed && (one.whileTyping || (!typing && !inDialog)));
@@ -34,19 +34,29 @@ export function useKeys(keys: Key[]): void {
   useEffect(() => {
     let before = "";
     let at = 0;
-    const listener = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.isComposing) return;
+    // The second key of a sequence comes first to whoever waits for it: `g j` means Jobs, also in a list that `j` moves in.
+    const second = (event: KeyboardEvent) => {
+      if (event.isComposing) return;
       const name = nameOf(event);
       if (name === null) return;
       const sequence = before && performance.now() - at < SEQUENCE_MS ? `${before} ${name}` : "";
-      // "g s" leads to the stages also on a screen where "s" alone does something.
-      const taken = sequence !== "" && [...known].some((keys) => keys.some((one) => one.keys === sequence));
-      const done = (sequence && heard(sequence, event)) || (!taken && heard(name, event));
-      before = done ? "" : name;
+      before = name;
       at = performance.now();
+      if (!sequence || !heard(sequence, event)) return;
+      before = "";
+      event.stopPropagation();
     };
-    window.addEventListener("keydown", listener);
-    return () => window.removeEventListener("keydown", listener);
+    const single = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.isComposing) return;
+      const name = nameOf(event);
+      if (name !== null && heard(name, event)) before = "";
+    };
+    window.addEventListener("keydown", second, { capture: true });
+    window.addEventListener("keydown", single);
+    return () => {
+      window.removeEventListener("keydown", second, { capture: true });
+      window.removeEventListener("keydown", single);
+    };
   }, []);
   useEffect(() => {
     known.add(keys);

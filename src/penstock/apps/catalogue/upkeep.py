@@ -2,6 +2,7 @@
 
 from penstock import Penstock
 from penstock.apps.catalogue import search_events
+from penstock.engine import preferences
 
 _DAY_SECONDS = 86_400.0
 _BATCH = 10_000
@@ -22,9 +23,9 @@ async def forget_old(app: Penstock) -> int:
     removed = 0
     while True:
         async with app.connection() as connection:
-            gone = await search_events.forget(
-                connection, older_than_seconds=app.settings.retention_days * _DAY_SECONDS, most=_BATCH
-            )
+            kept = await preferences.read(connection, app.settings)
+            days = float(kept["endedItemsDays"].value or app.settings.retention_days)
+            gone = await search_events.forget(connection, older_than_seconds=days * _DAY_SECONDS, most=_BATCH)
         removed += gone
         if gone < _BATCH:
             return removed

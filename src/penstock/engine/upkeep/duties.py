@@ -30,5 +30,5 @@ def all_duties(settings: Settings, events: Events, failpoints: Failpoints) -> tu
         ForgetBlocks(),
         DeactivateLanes(every_seconds=slow or 30.0),
         RemoveDeleted(),
-        Retention(keep_seconds=settings.retention_days * 86_400, every_seconds=slow or 60.0),
+        Retention(settings=settings, every_seconds=slow or 60.0),
     )

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from penstock.service.actor import Operator
 from penstock.service.ground import ground_of
-from penstock.service.parameters import STORABLE, After, PageSize
+from penstock.service.parameters import STORABLE, After, Moment, PageSize
 from penstock.service.problems import documented
 from penstock.service.wire import Wire
 from penstock.storage import audit
@@ -39,8 +39,17 @@ class AuditEntries(Wire):
 class Filters:
     """Of the query; equal values only."""
 
-    def __init__(self, actor: Filter = None, action: Filter = None, kind: Filter = None, object: Filter = None) -> None:
-        self.values = {"actor": actor, "action": action, "kind": kind, "object": object}
+    def __init__(
+        self,
+        actor: Filter = None,
+        action: Filter = None,
+        kind: Filter = None,
+        object: Filter = None,
+        since: Annotated[Moment | None, Query(description="From this time on.")] = None,
+        until: Annotated[Moment | None, Query(description="Before this time.")] = None,
+    ) -> None:
+        self.values: dict[str, Any] = {"actor": actor, "action": action, "kind": kind, "object": object}
+        self.values |= {"since": since, "until": until}
 
 
 @router.get("", operation_id="listAudit")

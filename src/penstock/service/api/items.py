@@ -9,7 +9,7 @@ import structlog
 from fastapi import APIRouter, Query, Request
 
 from penstock.engine import items as engine_items
-from penstock.engine import job_views
+from penstock.engine import job_views, preferences
 from penstock.engine.items import Sort
 from penstock.lifecycle import State
 from penstock.service.actor import Actor, Viewer
@@ -101,8 +101,10 @@ async def list_pending(
 ) -> ItemPageBody:
     """Items of all jobs, open ones unless `statuses` says otherwise; of the newest 1,000 jobs that have such."""
     ground = ground_of(request)
-    if not ground.settings.pending_page:
-        raise Problem(404, "The list over all jobs is switched off here (PENSTOCK_PENDING_PAGE).")
+    async with ground.app.connection() as connection:
+        flags = await preferences.flags(connection, ground.settings)
+    if not flags["pendingPage"]:
+        raise Problem(404, "The list over all jobs is switched off here. An admin switches it on in the settings.")
     owner = whose(actor, user_id)
     states = engine_items.states(statuses or "PENDING,PROCESSING")
     if user_id == "all":

@@ -6,9 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from pydantic import Field
 
-from penstock.engine import accounts
+from penstock.engine import accounts, passwords
 from penstock.engine.credentials import LINK_SECONDS
-from penstock.service.actor import Admin, Role
+from penstock.service.actor import Admin, Role, session_of
 from penstock.service.ground import ground_of
 from penstock.service.parameters import After, Flag, PageSize
 from penstock.service.problems import documented
@@ -39,6 +39,7 @@ class UserView(Wire):
     role: Role
     created_at: datetime
     disabled_at: datetime | None
+    password_changed_at: datetime | None = Field(description="Null: gets in by a login link only.")
 
 
 class UserPage(Wire):
@@ -90,5 +91,17 @@ async def create_login_link(request: Request, actor: Admin, user_name: UserName)
     return LoginLink(path=accounts.login_path(code), lasts_seconds=int(LINK_SECONDS))
 
 
+@router.delete("/{userName}/password", operation_id="removePassword")
+async def remove_password(request: Request, actor: Admin, user_name: UserName) -> UserView:
+    """They get in by a login link only, until they set another one. Their sessions end, but not the one that asks."""
+    return _view(await passwords.remove(ground_of(request).app, user_name, session=session_of(request), by=actor.by))
+
+
 def _view(user: User) -> UserView:
-    return UserView(name=user.name, role=Role(user.role), created_at=user.created_at, disabled_at=user.disabled_at)
+    return UserView(
+        name=user.name,
+        role=Role(user.role),
+        created_at=user.created_at,
+        disabled_at=user.disabled_at,
+        password_changed_at=user.password_changed_at,
+    )

@@ -6,7 +6,7 @@ insert into penstock.login_links (hash, user_id, expires_at) values ($1, $2, now
 -- The one use of a link. Two at the same moment meet at the row: the second finds `used_at` set. The user's row is held,
 -- so that somebody who is being disabled either gets no session or one that the disabling ends.
 with holder as (
-    select u.id, u.name, u.role, u.created_at, u.disabled_at
+    select u.id, u.name, u.role, u.created_at, u.disabled_at, u.password_changed_at
     from penstock.login_links l join penstock.users u on u.id = l.user_id
     where l.hash = $1 and u.disabled_at is null
     for share of u
@@ -15,7 +15,7 @@ with holder as (
     where l.hash = $1 and l.used_at is null and l.expires_at > now()
     returning l.user_id
 )
-select h.id, h.name, h.role, h.created_at, h.disabled_at from holder h join used on used.user_id = h.id
+select h.id, h.name, h.role, h.created_at, h.disabled_at, h.password_changed_at from holder h join used on used.user_id = h.id
 
 -- name: use_up
 -- The links of a user who is disabled.

@@ -64,10 +64,16 @@ with taken as (
 select count(*) from taken
 
 -- name: expire
--- Finished tasks beyond retention, a small batch at a time.
-with old as (
+-- Finished tasks beyond retention, a small batch at a time. Dead letters ($2) may be kept longer or shorter than the others
+-- ($1), and have an index of their own.
+with old_others as (
     select task_id from penstock.outcomes
-    where finished_at < now() - $1 * interval '1 second' limit $2 for update skip locked
+    where status <> 3 and finished_at < now() - $1 * interval '1 second' limit $3 for update skip locked
+), old_dead as (
+    select task_id from penstock.outcomes
+    where status = 3 and finished_at < now() - $2 * interval '1 second' limit $3 for update skip locked
+), old as (
+    select task_id from old_others union all select task_id from old_dead
 ), gone as (
     delete from penstock.outcomes where task_id = any (array(select task_id from old))
     returning task_id, lane, stage, status

@@ -1,7 +1,8 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { known, oneOf, text, time, type Search } from "~/address";
+import { known, number, oneOf, text, time, type Search } from "~/address";
 import { root } from "~/root";
 
+/** "You" is the one that stands in no address. */
 export const SETTINGS_TABS = ["users", "tokens", "retention", "features"] as const;
 
 export const peopleRoutes = [
@@ -12,9 +13,11 @@ export const peopleRoutes = [
       known({
         actor: text(search.actor),
         action: text(search.action),
+        kind: text(search.kind),
         object: text(search.object),
         since: time(search.since),
         until: time(search.until),
+        entry: number(search.entry),
       }),
     component: lazyRouteComponent(() => import("./Audit"), "Audit"),
   }),

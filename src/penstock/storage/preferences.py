@@ -1,0 +1,34 @@
+"""What admins change while everything runs. One function per query of ``sql/preferences.sql``."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from penstock.storage.queries import load
+
+_sql = load("preferences")
+Connection = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    name: str
+    value: Any
+    changed_by: str
+    changed_at: datetime
+
+
+async def all_stored(connection: Connection) -> dict[str, Stored]:
+    """By name; also those that a newer or older release knows."""
+    rows = await connection.fetch(_sql.all)
+    return {row["name"]: Stored(**{**row, "value": orjson.loads(row["value"])}) for row in rows}
+
+
+async def put(connection: Connection, name: str, value: Any, *, changed_by: str) -> None:
+    await connection.execute(_sql.put, name, orjson.dumps(value).decode(), changed_by)
+
+
+async def remove(connection: Connection, name: str) -> None:
+    await connection.execute(_sql.remove, name)

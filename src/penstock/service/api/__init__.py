@@ -16,12 +16,14 @@ from penstock.service.api import (
     limits,
     me,
     overview,
+    pipelines,
     schedules,
     stages,
     stream,
     submit,
     tasks,
     tokens,
+    uploads,
     users,
     workers,
 )
@@ -30,6 +32,8 @@ from penstock.service.api import (
 def routers() -> tuple[APIRouter, ...]:
     return (
         login.router(),
+        pipelines.router,
+        uploads.router,
         submit.router,
         jobs.router,
         items.router,

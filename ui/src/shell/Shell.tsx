@@ -6,6 +6,7 @@ import { CircleUser, Command, Keyboard, LogOut, Moon, Sun, SunMoon, type LucideI
 import { Suspense, useEffect, useMemo, useRef } from "react";
 import { api, ask } from "~/api/client";
 import { Loading } from "~/blocks/Trouble";
+import { DropAnywhere } from "~/screens/upload/DropAnywhere";
 import { KeySheet } from "./KeySheet";
 import { useKeys, type Key } from "./keys";
 import { LivePill } from "./LivePill";
@@ -95,6 +96,7 @@ export function Shell() {
           <Outlet />
         </Suspense>
       </AppShell.Main>
+      <DropAnywhere />
       {palette && <Palette onClose={closePalette} />}
       {sheet && <KeySheet onClose={closeSheet} />}
     </AppShell>

@@ -1,11 +1,19 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { known, number, type Search } from "~/address";
+import { flag, known, number, oneOf, someOf, type Search } from "~/address";
 import { root } from "~/root";
+
+export const CATALOGUE_TABS = ["providers"] as const;
+export const PRODUCT_STATES = ["DONE", "NOT_FOUND", "ERROR", "SKIPPED", "PENDING", "PROCESSING", "CANCELLED"] as const;
 
 export const cataloguesRoutes = [
   createRoute({
     getParentRoute: () => root,
     path: "/catalogues",
+    validateSearch: (search: Search) =>
+      known({
+        tab: oneOf(search.tab, CATALOGUE_TABS),
+        everybody: flag(search.everybody),
+      }),
     component: lazyRouteComponent(() => import("./Catalogues"), "Catalogues"),
   }),
   createRoute({
@@ -13,6 +21,7 @@ export const cataloguesRoutes = [
     path: "/catalogues/$jobId",
     validateSearch: (search: Search) =>
       known({
+        status: someOf(search.status, PRODUCT_STATES),
         item: number(search.item),
       }),
     component: lazyRouteComponent(() => import("./Catalogue"), "Catalogue"),

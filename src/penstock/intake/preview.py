@@ -121,7 +121,7 @@ def _no_image(head: bytes, name: str) -> str | None:
 
 def with_meaning(found: Preview, offer: Offer | None, given: Any) -> tuple[Preview, Mapping[str, int]]:
     """What a pipeline makes of the columns and the rows; ``given``: roles as a job's options name them."""
-    if offer is None or offer.roles_of is None or not found.columns:
+    if offer is None or offer.roles_of is None or not found.columns or any(one.blocks for one in found.troubles):
         return found, {}
     try:
         roles = offer.roles_of(found.columns, given if isinstance(given, Mapping) else None)

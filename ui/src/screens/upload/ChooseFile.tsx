@@ -41,8 +41,8 @@ export function ChooseFile() {
         </FileButton>
       )}
       <Text c="dimmed" size="xs" maw={520}>
-        Addresses of websites go to <GoTo to="/sites">Sites</GoTo>, datasets to be matched to <GoTo to="/linking/new">Linking</GoTo>, texts to{" "}
-        <GoTo to="/articles">Articles</GoTo>.
+        Addresses of websites go to <GoTo to="/sites" underline="always">Sites</GoTo>, datasets to be matched to <GoTo to="/linking/new" underline="always">Linking</GoTo>, texts to{" "}
+        <GoTo to="/articles" underline="always">Articles</GoTo>.
       </Text>
     </div>
   );

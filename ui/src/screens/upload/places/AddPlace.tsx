@@ -72,7 +72,7 @@ export function AddPlace({ onClose }: { onClose: () => void }) {
     <Modal opened onClose={onClose} title="Watch a place" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
       <form onSubmit={submit}>
         <Stack gap="sm">
-          <TextInput label="Name" required maxLength={200} data-autofocus value={texts.name ?? ""} onChange={set("name")} />
+          <TextInput label="Name" description="Small letters, digits, dots and dashes" required maxLength={100} data-autofocus value={texts.name ?? ""} onChange={set("name")} />
           <NativeSelect label="Kind" data={KINDS} value={kind} onChange={(event) => setKind(KINDS.find((one) => one.value === event.currentTarget.value)?.value ?? "folder")} />
           {FIELDS[kind].map(([name, label, required]) => (
             <TextInput key={name} label={label} required={required} value={texts[name] ?? ""} onChange={set(name)} />

@@ -1,4 +1,4 @@
-import { CloseButton, Drawer as MantineDrawer, Group, Title } from "@mantine/core";
+import { CloseButton, Drawer as MantineDrawer, Group } from "@mantine/core";
 import type { ReactNode } from "react";
 
 type Props = { title: ReactNode; actions?: ReactNode; onClose: () => void; children: ReactNode };
@@ -7,11 +7,11 @@ type Props = { title: ReactNode; actions?: ReactNode; onClose: () => void; child
 export function Drawer({ title, actions, onClose, children }: Props) {
   return (
     <MantineDrawer.Root opened onClose={onClose} position="right" size="min(640px, 100vw)" trapFocus={false} lockScroll={false} returnFocus>
-      <MantineDrawer.Content>
+      <MantineDrawer.Content ref={notModal}>
         <MantineDrawer.Header>
-          <Title order={2} size="h3" className="stored">
+          <MantineDrawer.Title className="stored" fw={650}>
             {title}
-          </Title>
+          </MantineDrawer.Title>
           <Group gap="xs" wrap="nowrap">
             {actions}
             <CloseButton onClick={onClose} aria-label="Close" />
@@ -21,4 +21,9 @@ export function Drawer({ title, actions, onClose, children }: Props) {
       </MantineDrawer.Content>
     </MantineDrawer.Root>
   );
+}
+
+/** Mantine calls every drawer modal; what is beside this one can be used, and keys are heard. */
+function notModal(content: HTMLElement | null): void {
+  content?.setAttribute("aria-modal", "false");
 }

@@ -99,6 +99,7 @@ async def test_a_product_says_which_provider_gave_which_value_and_what_was_asked
     assert fields["Matched title"]["query"] == "sku AL-5"
     assert fields["Matched title"]["at"] is not None
     assert fields["Price"]["provider"] is None
+    assert list(fields)[:3] == ["Matched title", "Matched brand", "Price"]
     assert [(one["column"], one["role"]) for one in found["cells"]] == [
         ("Name", "title"),
         ("Brand", "brand"),

@@ -33,7 +33,7 @@ def provenance_of(
         problems={str(role): str(text) for role, text in problems.items()},
         match=_text(columns.get("Match")),
         score=float(columns["Score"]) if isinstance(columns.get("Score"), int | float) else None,
-        fields=[_field(name, value, sources) for name, value in columns.items() if name not in _ABOUT_THE_MATCH],
+        fields=[_field(name, columns[name], sources) for name in _in_order(columns, metadata)],
         reason=_reason(task),
         questions=[_question(one) for one in questions[:most]],
         more_questions=len(questions) > most,
@@ -49,6 +49,13 @@ def _cells(cells: Any, metadata: Mapping[str, Any]) -> list[CellBody]:
     return [
         CellBody(column=name, value=str(value), role=roles.get(name)) for name, value in zip(named, cells, strict=True)
     ]
+
+
+def _in_order(columns: Mapping[str, Any], metadata: Mapping[str, Any]) -> list[str]:
+    """As the grid has them: a stored object knows no order."""
+    known = [str(one) for one in metadata.get("result_columns") or ()]
+    listed = [*(one for one in known if one in columns), *(one for one in columns if one not in known)]
+    return [one for one in listed if one not in _ABOUT_THE_MATCH]
 
 
 def _field(name: str, value: Any, sources: Mapping[str, Any]) -> FieldBody:

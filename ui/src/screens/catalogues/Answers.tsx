@@ -20,7 +20,7 @@ export function Answers({ list }: { list: Schemas["CatalogueBody"] }) {
           Nobody was asked yet.
         </Text>
       ) : (
-        <Table.ScrollContainer minWidth={640}>
+        <Table.ScrollContainer minWidth={640} type="native" tabIndex={0} role="region" aria-label="Answers of the providers">
           <Table verticalSpacing={4}>
             <Table.Thead>
               <Table.Tr>

@@ -10,7 +10,7 @@ import { count, stateWord } from "~/blocks/wording";
 import { Grid, type Column } from "~/grid/Grid";
 import { useWindow, type FetchPage } from "~/grid/useWindow";
 import { shown } from "./quality";
-import { PRODUCT_STATES } from "./routes";
+import { PRODUCT_STATES } from "./search";
 
 type Item = Schemas["ItemBody"];
 type Counts = Schemas["Counts"];
@@ -128,7 +128,7 @@ export function Products({ jobId, total, counts }: { jobId: number; total: numbe
             last={list.last}
             onMore={list.more}
             onVisible={setVisible}
-            height="min(60vh, 560px)"
+            height={`min(60vh, ${Math.max(4, Math.min(list.rows.length, 15)) * 36 + 54}px)`}
           />
           <Text size="xs" c="dimmed">
             Enter opens a product: which provider gave which value, and what the others said.

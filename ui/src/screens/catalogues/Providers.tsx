@@ -1,4 +1,4 @@
-import { Code, Group, Paper, Stack, Text, Title } from "@mantine/core";
+import { Code, Group, Paper, Space, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api, ask, type Schemas } from "~/api/client";
 import { Facts } from "~/blocks/Facts";
@@ -31,7 +31,7 @@ export function Providers() {
 function One({ provider, place }: { provider: Provider; place: number }) {
   const { limit, lately } = provider;
   return (
-    <Paper withBorder p="md" component="section" aria-label={provider.name}>
+    <Paper withBorder p="md" component="section" aria-label={provider.name} maw={820}>
       <Group justify="space-between" mb={4}>
         <Title order={2} size="h3">
           {place}. {provider.name}
@@ -52,6 +52,7 @@ function One({ provider, place }: { provider: Provider; place: number }) {
           {provider.problem}
         </Text>
       )}
+      <Space h="xs" />
       <Facts
         rows={[
           ["Address", provider.address],

@@ -1,9 +1,7 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { flag, known, number, oneOf, someOf, type Search } from "~/address";
 import { root } from "~/root";
-
-export const CATALOGUE_TABS = ["providers"] as const;
-export const PRODUCT_STATES = ["DONE", "NOT_FOUND", "ERROR", "SKIPPED", "PENDING", "PROCESSING", "CANCELLED"] as const;
+import { CATALOGUE_TABS, PRODUCT_STATES } from "./search";
 
 export const cataloguesRoutes = [
   createRoute({

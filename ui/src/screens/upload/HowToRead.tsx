@@ -1,6 +1,6 @@
 import { NativeSelect } from "@mantine/core";
 import { delimiterName, type Preview, type Reading } from "./reading";
-import { DELIMITERS } from "./routes";
+import { DELIMITERS } from "./search";
 
 const ENCODINGS = ["utf-8", "utf-16", "cp1252", "cp1250", "cp1251", "iso8859-15", "mac-roman", "shift_jis", "gb18030"];
 const SIGNS: Record<(typeof DELIMITERS)[number], string> = { comma: "Comma ,", semicolon: "Semicolon ;", tab: "Tab", bar: "Bar |" };

@@ -52,8 +52,11 @@ export function PreviewTable({ found, roles, onRole }: Props) {
                     const problem = name === undefined ? undefined : wrong.get(`${at + 1} ${name}`);
                     return (
                       <td key={place} className={problem ? classes.wrong : undefined} title={problem}>
-                        {problem && <TriangleAlert size={12} className={classes.mark} aria-label="Problem" />}
-                        <div className={`stored ${classes.cell}`}>{cells[place]}</div>
+                        <div className={`stored ${classes.cell}`}>
+                          {problem && <TriangleAlert size={12} className={classes.mark} aria-label="Problem" />}
+                          {problem && " "}
+                          {cells[place]}
+                        </div>
                       </td>
                     );
                   })}

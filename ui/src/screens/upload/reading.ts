@@ -1,7 +1,7 @@
 // How a file is to be read, and the forms that say so to the service.
 import { refused, Problem, AWAY, type Schemas } from "~/api/client";
 import type { Roles } from "./roles";
-import type { DELIMITERS } from "./routes";
+import type { DELIMITERS } from "./search";
 
 export type Preview = Schemas["PreviewBody"];
 

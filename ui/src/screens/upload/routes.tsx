@@ -1,10 +1,7 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { known, oneOf, text, type Search } from "~/address";
 import { root } from "~/root";
-
-export const UPLOAD_TABS = ["places"] as const;
-export const DELIMITERS = ["comma", "semicolon", "tab", "bar"] as const;
-export const FILE_STATES = ["seen", "submitting", "submitted", "duplicate", "refused", "gone"] as const;
+import { DELIMITERS, FILE_STATES, UPLOAD_TABS } from "./search";
 
 export const uploadRoutes = [
   createRoute({

@@ -10,7 +10,7 @@ import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
 import { bytes, duration, sentence } from "~/blocks/wording";
-import { FILE_STATES } from "../routes";
+import { FILE_STATES } from "../search";
 import { placeWords, type Place } from "./place";
 
 const route = getRouteApi("/upload");
@@ -45,7 +45,7 @@ export function PlaceDrawer({ place, onClose }: { place: Place; onClose: () => v
             ["To", place.pipeline],
             ["Owner", place.owner],
             ["Taken after", `${duration(place.stableSeconds)} without a change`],
-            ["Afterwards", place.after === "move" ? `moved to ${place.target ?? ""}` : place.after],
+            ["Afterwards", { keep: "the file stays", move: `moved to ${place.target ?? ""}`, delete: "the file is deleted" }[place.after] ?? place.after],
             ["Login from", [place.userEnv, place.secretEnv].filter(Boolean).join(", ")],
             ["Added", `by ${place.createdBy}`],
             ["Last scan", place.scannedAt ? <When key="scan" at={place.scannedAt} /> : "not yet"],

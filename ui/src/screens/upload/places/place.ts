@@ -20,7 +20,7 @@ export function reportWords(report: Report): string {
   const parts: [number, string][] = [
     [report.new, "new"],
     [report.waiting, "not yet the same for long enough"],
-    [report.submitted, report.dryRun ? "would become jobs" : "became jobs"],
+    [report.submitted, report.dryRun ? "to be taken" : "taken as jobs"],
     [report.duplicate, "known already"],
     [report.refused, "refused"],
     [report.failed, "to be tried again"],

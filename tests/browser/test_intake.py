@@ -320,7 +320,9 @@ def test_images_and_zips_of_them_are_taken_and_pasted_cells_are_a_table(looker: 
     job_of(page)
 
 
-def test_a_watched_place_is_added_tested_scanned_and_forgotten(looker: Looker, watched: Path, tmp_path: Path) -> None:
+def test_a_watched_place_is_added_tested_scanned_and_forgotten(
+    looker: Looker, world: World, watched: Path, tmp_path: Path
+) -> None:
     page = looker.page("root", "/upload?tab=places")
     expect(page.locator("[data-empty=nothing]")).to_be_visible()
     page.get_by_role("button", name="Watch a place").click()

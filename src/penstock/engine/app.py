@@ -168,8 +168,7 @@ class Penstock:
             raise InvalidDefinition(what=f"Task {name[:50]!r}", problem="its name has to have 1 to 200 characters")
         if name in self.pipelines:
             raise InvalidDefinition(what=f"Task {name!r}", problem="there is another one of that name; pass name=…")
-        self.pipelines[name] = PipelineDefinition(name, result_columns=tuple(result_columns), **told)
-        return self.pipelines[name]
+        return self.pipelines.setdefault(name, PipelineDefinition(name, result_columns=tuple(result_columns), **told))
 
     # ---------------------------------------------------------------- open and close
 

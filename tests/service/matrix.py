@@ -111,6 +111,15 @@ async def _site(world: World) -> Values:
     return {"jobId": world.analysis_id, "siteId": world.site_id}
 
 
+async def _catalogue(world: World) -> Values:
+    return {"jobId": (await world.catalogue())[0]}
+
+
+async def _product(world: World) -> Values:
+    job_id, item_id = await world.catalogue()
+    return {"jobId": job_id, "itemId": item_id}
+
+
 async def _article(world: World) -> Values:
     return {"slug": await world.article()}
 
@@ -198,6 +207,15 @@ ROWS: dict[tuple[str, str], Row] = {
     ("POST", "/api/ingestion/scan"): Row(
         access=Access.OWNER_WRITES, ids=_source, body=lambda world: {"source": world.source_name}
     ),
+    ("GET", "/api/pipelines"): Row(access=Access.VIEWERS),
+    ("POST", "/api/uploads/preview"): Row(
+        access=Access.OPERATORS, files=lambda world: {"file": ("list.csv", b"title\nLamp\n")}
+    ),
+    # catalogues
+    ("GET", "/api/catalogues"): Row(access=Access.VIEWERS),
+    ("GET", "/api/catalogues/providers"): Row(access=Access.VIEWERS),
+    ("GET", "/api/catalogues/{jobId}"): Row(access=Access.OWNER_READS, ids=_catalogue),
+    ("GET", "/api/catalogues/{jobId}/items/{itemId}"): Row(access=Access.OWNER_READS, ids=_product),
     # people
     ("GET", "/api/me"): Row(access=Access.VIEWERS),
     ("POST", "/api/logout"): Row(access=Access.VIEWERS),

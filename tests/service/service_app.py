@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from penstock import NotFound, Penstock, PermanentError
-from penstock.apps import article_search, record_linking
+from penstock.apps import article_search, catalogue, record_linking
 from penstock.apps.website_analysis.api import router as analyses
 from penstock.config import Settings
 from tests.apps import sites_stages
@@ -42,6 +42,7 @@ def make(settings: Settings | None = None) -> Penstock:
         await asyncio.sleep(0.05)
         return started
 
+    catalogue.install(app)
     sites_stages.install(app)
     article_search.install(app)
     record_linking.install(app)
@@ -50,7 +51,7 @@ def make(settings: Settings | None = None) -> Penstock:
 
 def routers() -> list[APIRouter]:
     """Of the applications that ship with Penstock: their routes obey the same rules."""
-    return [analyses, *article_search.routers(), *record_linking.routers()]
+    return [*catalogue.routers(), analyses, *article_search.routers(), *record_linking.routers()]
 
 
 app = make()

@@ -109,6 +109,16 @@ class World:
         )
         return name
 
+    async def catalogue(self) -> tuple[int, int]:
+        """A list of ann's with one product that waits: the job and the item."""
+        body = {"pipeline": "catalogue", "items": [{"title": self.new_name()}]}
+        answer = await (await self.service.client("ann")).post("/api/jobs", json=body)
+        assert answer.status_code == 202, answer.text
+        job_id: int = answer.json()["jobId"]
+        (row,) = await self.service.fetch("select id from penstock.tasks where job_id = $1", job_id)
+        item_id: int = row["id"]
+        return job_id, item_id
+
     async def article(self) -> str:
         """One of ann's that nobody else may see, as its route stores it, and without a task that would run later."""
         ann = await self.service.client("ann")

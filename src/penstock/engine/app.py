@@ -19,6 +19,7 @@ from penstock.engine.enqueue import EnqueueOptions, Hints, encoded_rows, prepare
 from penstock.engine.events import Events
 from penstock.engine.handles import Task, Waiter
 from penstock.engine.jobs import Job
+from penstock.engine.offer import Offer
 from penstock.engine.retry import RetryPolicy
 from penstock.engine.schedule import Missed, ScheduleDefinition
 from penstock.errors import InvalidDefinition, UnknownTask, UsageError
@@ -110,10 +111,15 @@ class Penstock:
         return Decorator(make)
 
     def pipeline(
-        self, name: str, *, priority: int | str | Priority = Priority.NORMAL, result_columns: Sequence[str] = ()
+        self,
+        name: str,
+        *,
+        priority: int | str | Priority = Priority.NORMAL,
+        result_columns: Sequence[str] = (),
+        offer: Offer | None = None,
     ) -> Pipeline:
-        """An ordered list of stages; add them with ``@pipeline.stage()``."""
-        return Pipeline(self, self._new_pipeline(name, result_columns), EnqueueOptions(priority=priority))
+        """An ordered list of stages; add them with ``@pipeline.stage()``. ``offer``: for people who bring it a file."""
+        return Pipeline(self, self._new_pipeline(name, result_columns, offer=offer), EnqueueOptions(priority=priority))
 
     def add_stage(
         self, pipeline: PipelineDefinition, function: Callable[..., Any], name: str, policy: Mapping[str, Any]
@@ -157,13 +163,12 @@ class Penstock:
             missed=missed,
         )
 
-    def _new_pipeline(self, name: str, result_columns: Sequence[str], *, internal: bool = False) -> PipelineDefinition:
+    def _new_pipeline(self, name: str, result_columns: Sequence[str], **told: Any) -> PipelineDefinition:
         if not name or len(name) > 200 or "\0" in name:
             raise InvalidDefinition(what=f"Task {name[:50]!r}", problem="its name has to have 1 to 200 characters")
         if name in self.pipelines:
             raise InvalidDefinition(what=f"Task {name!r}", problem="there is another one of that name; pass name=…")
-        self.pipelines[name] = PipelineDefinition(name, result_columns=tuple(result_columns), internal=internal)
-        return self.pipelines[name]
+        return self.pipelines.setdefault(name, PipelineDefinition(name, result_columns=tuple(result_columns), **told))
 
     # ---------------------------------------------------------------- open and close
 

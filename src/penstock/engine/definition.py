@@ -10,6 +10,7 @@ import orjson
 
 from penstock.engine.arguments import Arguments
 from penstock.engine.context import Context
+from penstock.engine.offer import Offer
 from penstock.engine.retry import RetryPolicy
 from penstock.errors import InvalidDefinition
 from penstock.model import LONGEST_TIMEOUT_SECONDS, seconds
@@ -148,6 +149,16 @@ class PipelineDefinition:
     result_columns: tuple[str, ...] = ()
     # Made by code alone: nobody submits jobs of it or edits its inputs.
     internal: bool = False
+    # What people are told who bring a file.
+    offer: Offer | None = None
+
+    @property
+    def about(self) -> str:
+        """What it is for: the first paragraph of its handler's docstring, where nothing better is told."""
+        if self.offer is not None:
+            return self.offer.about
+        told = inspect.getdoc(self.stages[0].function) if self.stages else None
+        return " ".join((told or "").split("\n\n")[0].split())
 
     @property
     def first(self) -> StageDefinition:

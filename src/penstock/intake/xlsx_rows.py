@@ -51,6 +51,31 @@ def shape_of_file(
     raise FileRefused("the workbook cannot be read.", "Open it and save it again.")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class XlsxGlance:
+    """``count``: about how many rows there are; ``exact`` says that it is no estimate."""
+
+    shape: XlsxShape
+    rows: list[list[str]]
+    count: int
+    exact: bool
+
+
+def glance(path: Path, *, sheet: str | None, header: bool | None, most_rows: int, caps: Caps) -> XlsxGlance:
+    """Shape and first rows in one reading."""
+    order = {"kind": "preview", "sheet": sheet, "header": header, "most_columns": MOST_COLUMNS, "most_rows": most_rows}
+    with CappedChild(_PARSER, caps, subject="workbook") as child:
+        answer = child.ask({**order, "unpacked_bytes": UNPACKED_BYTES}, os.fsencode(path))
+        (found, _), (told, _) = answer
+    shape = XlsxShape(
+        sheet=found["sheet"],
+        sheets=tuple(found["sheets"]),
+        has_header=found["has_header"],
+        columns=tuple(found["columns"]),
+    )
+    return XlsxGlance(shape=shape, rows=told["rows"], count=told["count"], exact=told["exact"])
+
+
 def read(
     path: Path, shape: XlsxShape, *, unpacked_bytes: int = UNPACKED_BYTES, caps: Caps = CAPS
 ) -> Iterator[list[str]]:

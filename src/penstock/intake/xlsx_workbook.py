@@ -30,6 +30,7 @@ _HEAD_BYTES = 64 * 1024
 _SAMPLE_ROWS = 200
 _PIECE_ROWS = 500
 _PIECE_CHARACTERS = 256 * 1024
+_GLANCE_CHARACTERS = 1000
 _AGAIN = "Open it and save it again as an Excel workbook (.xlsx)."
 # What may stand before the first element of an XML file, apart from a document type.
 _PROLOGUE = re.compile(r"\ufeff?(?:\s+|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
@@ -40,8 +41,8 @@ def serve(order: Header, blob: bytes, send: Send) -> None:
     _check_archive(path, order["unpacked_bytes"])
     with path.open("rb") as file:
         workbook = _workbook(file)
-        if order["kind"] == "shape":
-            send(_shape(workbook, order))
+        if order["kind"] in ("shape", "preview"):
+            _send_shape(workbook, order, send)
         else:
             sheet = _loaded(workbook, order["sheet"])
             _send_rows(sheet, order, send)
@@ -97,7 +98,8 @@ def _loaded(workbook: CalamineWorkbook, name: str) -> CalamineSheet:
         raise FileRefused(f"the sheet {name!r} is damaged ({error}).", _AGAIN) from None
 
 
-def _shape(workbook: CalamineWorkbook, order: Header) -> Header:
+def _send_shape(workbook: CalamineWorkbook, order: Header, send: Send) -> None:
+    """Of a preview also the first rows, from the same reading of the sheet."""
     tables = [one for one in workbook.sheets_metadata if one.typ == SheetTypeEnum.WorkSheet]
     names = [one.name for one in tables]
     visible = [one.name for one in tables if one.visible == SheetVisibleEnum.Visible]
@@ -108,7 +110,25 @@ def _shape(workbook: CalamineWorkbook, order: Header) -> Header:
         raise FileRefused(f"the sheet {name!r} holds no rows.", "Fill in a header and at least one row.")
     most_columns, whole = order["most_columns"], len(rows) < _SAMPLE_ROWS
     has_header, columns = columns_of(rows, whole=whole, header=order["header"], most_columns=most_columns)
-    return {"sheet": name, "sheets": names, "has_header": has_header, "columns": columns}
+    send({"sheet": name, "sheets": names, "has_header": has_header, "columns": columns})
+    if order["kind"] == "preview":
+        shown = _first_rows(sheet, has_header, len(columns), order["most_rows"])
+        # Up to the last row of the sheet, blank ones in between counted: close enough before it is read.
+        count = max(len(shown), sheet.height - int(has_header))
+        send({"rows": shown, "count": count, "exact": whole and count <= len(shown)})
+
+
+def _first_rows(sheet: CalamineSheet, has_header: bool, width: int, most: int) -> list[list[str]]:
+    """To be looked at only: long cells are cut, and many of them end it."""
+    shown: list[list[str]] = []
+    characters = 0
+    for cells in islice(_written(sheet), int(has_header), int(has_header) + most):
+        _fit(cells, width)
+        shown.append([cell[:_GLANCE_CHARACTERS] for cell in cells])
+        characters += sum(map(len, shown[-1]))
+        if characters > _GLANCE_CHARACTERS * 2000:
+            break
+    return shown
 
 
 def _chosen(names: list[str], visible: list[str], wanted: str | int | None) -> str:

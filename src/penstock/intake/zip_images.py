@@ -58,6 +58,32 @@ def entries(
                 yield ZipImage(name=_unlike(entry.filename, names), data=found)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZipGlance:
+    """``problem``: why it would be left out."""
+
+    name: str
+    size_bytes: int
+    problem: str | None
+
+
+def glance(path: Path, *, shown: int, most: int = 10_000) -> tuple[list[ZipGlance], int]:
+    """The first entries by their first bytes, and how many there are; nothing is unpacked."""
+    with zip_directory.opened(path) as archive:
+        listed = archive.infolist()
+        zip_directory.check(listed, most=most)
+        wanted = [entry for entry in listed if not entry.is_dir() and not _is_leftover(entry.filename)]
+        found = [_glance(archive, entry) for entry in wanted[:shown]]
+    return found, len(wanted)
+
+
+def _glance(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> ZipGlance:
+    with archive.open(entry) as part:
+        head = part.read(_HEAD_BYTES)
+    problem = None if image_format_of(head) else f"it is no {_one_of_formats()} image" if head else "it is empty"
+    return ZipGlance(name=entry.filename, size_bytes=entry.file_size, problem=problem)
+
+
 class _Reading:
     """Keeps count over all entries of one archive."""
 

@@ -4,6 +4,7 @@ import { Link, useLocation, useNavigate } from "@tanstack/react-router";
 import { Command } from "lucide-react";
 import { Suspense, useMemo, useState } from "react";
 import { Loading } from "~/blocks/Trouble";
+import { DropAnywhere } from "~/screens/upload/DropAnywhere";
 import { Account } from "./Account";
 import { Guarded } from "./Guarded";
 import { KeySheet } from "./KeySheet";
@@ -114,6 +115,7 @@ export function Shell() {
           <Guarded />
         </Suspense>
       </AppShell.Main>
+      <DropAnywhere />
       {palette && <Palette onClose={closePalette} onKeys={openSheet} onPauseStage={setPausing} />}
       {sheet && <KeySheet onClose={closeSheet} />}
       {pausing && <PauseStage {...pausing} onClose={() => setPausing(null)} />}

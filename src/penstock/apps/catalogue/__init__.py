@@ -9,22 +9,26 @@
 Jobs of the pipeline ``catalogue`` take rows of files or images. ``docs/catalogue.md`` says which options they know.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import Context, Penstock
 from penstock.apps.catalogue.enrich import RESULT_COLUMNS, Enricher
+from penstock.apps.catalogue.names import PIPELINE
+from penstock.apps.catalogue.offer import offer_of
 from penstock.apps.catalogue.upkeep import install_upkeep
 from penstock.errors import PermanentError
 
-__all__ = ["PIPELINE", "RESULT_COLUMNS", "Enricher", "install"]
+if TYPE_CHECKING:
+    from fastapi import APIRouter
 
-PIPELINE = "catalogue"
+__all__ = ["PIPELINE", "RESULT_COLUMNS", "Enricher", "install", "routers"]
 
 
 def install(app: Penstock) -> Enricher:
     """Declare the pipeline. Needs no database; close what it returns where the process goes on without the app."""
     enricher = Enricher(app)
-    pipeline = app.pipeline(PIPELINE, result_columns=RESULT_COLUMNS)
+    offer = offer_of(lambda: app.settings)
+    pipeline = app.pipeline(PIPELINE, result_columns=RESULT_COLUMNS, offer=offer)
 
     @pipeline.stage("enrich")
     async def enrich(
@@ -39,3 +43,10 @@ def install(app: Penstock) -> Enricher:
 
     install_upkeep(app)
     return enricher
+
+
+def routers() -> "list[APIRouter]":
+    """What the application answers over HTTP."""
+    from penstock.apps.catalogue.api import router
+
+    return [router]

@@ -44,11 +44,11 @@ ROLES = tuple(HEADINGS)
 
 
 def roles_of(columns: Sequence[str], given: Mapping[str, Any] | None = None) -> dict[str, int]:
-    """Role → index of its column. What is given (role → heading) counts before every guess."""
+    """Role → index of its column. What is given (role → heading, null: no column) counts before every guess."""
     roles = _given(columns, given or {})
     folded = [fold(column) for column in columns]
     for role, headings in HEADINGS.items():
-        if role not in roles and (found := _best(folded, headings, set(roles.values()))) is not None:
+        if role not in (given or {}) and (found := _best(folded, headings, set(roles.values()))) is not None:
             roles[role] = found
     return roles
 

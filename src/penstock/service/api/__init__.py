@@ -20,6 +20,7 @@ from penstock.service.api import (
     overview,
     own_sessions,
     passwords,
+    pipelines,
     schedules,
     selections,
     settings,
@@ -28,6 +29,7 @@ from penstock.service.api import (
     submit,
     tasks,
     tokens,
+    uploads,
     users,
     workers,
 )
@@ -36,6 +38,8 @@ from penstock.service.api import (
 def routers() -> tuple[APIRouter, ...]:
     return (
         login.router(),
+        pipelines.router,
+        uploads.router,
         submit.router,
         jobs.router,
         job_story.router,

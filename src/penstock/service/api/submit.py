@@ -126,7 +126,7 @@ async def _files(ground: Ground, actor: Actor, request: Request, key: str | None
         uploads = [part for part in form.getlist("file") if isinstance(part, UploadFile)]
         if not uploads:
             raise Problem(400, "The form has no field `file` with a file in it.")
-        chosen = validated(Options, _fields(form.multi_items()))
+        chosen = validated(Options, form_fields(form.multi_items()))
         sent = [Upload(name=part.filename or "file", chunks=_chunks(part)) for part in uploads]
         submission = _submission(ground, actor, chosen, key, file_name=sent[0].name)
         return await submit_files(ground.app, submission, sent)
@@ -134,7 +134,7 @@ async def _files(ground: Ground, actor: Actor, request: Request, key: str | None
         await form.close()
 
 
-def _fields(parts: Sequence[tuple[str, object]]) -> dict[str, Any]:
+def form_fields(parts: Sequence[tuple[str, object]]) -> dict[str, Any]:
     """`options` is JSON."""
     given = text_fields(parts)
     if (text := given.pop("options", None)) is None:

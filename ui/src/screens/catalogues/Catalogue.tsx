@@ -1,5 +1,95 @@
+import { Button, Group, Stack, Text } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { Download, ListChecks } from "lucide-react";
+import { api, ask, download } from "~/api/client";
+import { Empty } from "~/blocks/Empty";
+import { GoToButton } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
+import { JobProgress } from "~/blocks/Progress";
+import { StateBadge } from "~/blocks/StateBadge";
+import { Loading, Trouble } from "~/blocks/Trouble";
+import { When } from "~/blocks/When";
+import { percent } from "~/blocks/wording";
+import { Answers } from "./Answers";
+import { Products } from "./Products";
+import { foundShare } from "./quality";
+import { ProvenanceDrawer } from "./ProvenanceDrawer";
+
+const route = getRouteApi("/catalogues/$jobId");
 
 export function Catalogue() {
-  return <Page title="Catalogue">Not built yet.</Page>;
+  const { jobId } = route.useParams();
+  const { item } = route.useSearch();
+  const navigate = route.useNavigate();
+  const id = Number(jobId);
+  const known = Number.isSafeInteger(id) && id > 0;
+  const found = useQuery({
+    queryKey: ["job", id, "catalogue"],
+    queryFn: ({ signal }) => ask(api.GET("/api/catalogues/{jobId}", { params: { path: { jobId: id } }, signal })),
+    enabled: known,
+  });
+  const exporting = useMutation({
+    mutationFn: (format: "csv" | "xlsx") => download(`/api/jobs/${id}/export?format=${format}`, { method: "POST" }),
+    meta: { touches: [] },
+  });
+  if (!known) {
+    return (
+      <Page title="Catalogue">
+        <Empty kind="nothing" title="There is no such catalogue" />
+      </Page>
+    );
+  }
+  if (!found.data) return <Page title={`Catalogue ${id}`}>{found.isError ? <Trouble error={found.error} again={() => void found.refetch()} /> : <Loading />}</Page>;
+  const list = found.data;
+  const share = foundShare(list.counts);
+  return (
+    <Page
+      title={list.name ?? list.fileName ?? `Catalogue ${id}`}
+      about={
+        <Group gap="xs">
+          <StateBadge state={list.queueState} />
+          {share !== null && <span className="numbers">{percent(share)} found</span>}
+          <span>
+            sent <When at={list.createdAt} /> {list.owner && `by ${list.owner}`}
+          </span>
+        </Group>
+      }
+      actions={
+        <>
+          <GoToButton to="/jobs/$jobId" params={{ jobId }} variant="default" leftSection={<ListChecks size={14} aria-hidden />}>
+            Job
+          </GoToButton>
+          {(["csv", "xlsx"] as const).map((format) => (
+            <Button
+              key={format}
+              variant="default"
+              leftSection={<Download size={14} aria-hidden />}
+              loading={exporting.isPending && exporting.variables === format}
+              onClick={() => exporting.mutate(format)}
+            >
+              {format.toUpperCase()}
+            </Button>
+          ))}
+        </>
+      }
+    >
+      <Stack gap="md">
+        <JobProgress counts={list.counts} total={list.totalItems} size="lg" />
+        <Answers list={list} />
+        {Object.keys(list.roles).length > 0 && (
+          <Text size="sm" className="stored">
+            <Text span c="dimmed">
+              Columns:{" "}
+            </Text>
+            {Object.entries(list.roles)
+              .map(([role, heading]) => `${heading} is the ${role}`)
+              .join(", ")}
+          </Text>
+        )}
+        <Products jobId={id} total={list.totalItems} counts={list.counts} />
+      </Stack>
+      {item !== undefined && <ProvenanceDrawer jobId={id} itemId={item} onClose={() => void navigate({ search: (was) => ({ ...was, item: undefined }) })} />}
+    </Page>
+  );
 }

@@ -1,0 +1,116 @@
+"""`/api/catalogues`: how well products were found, by whom, and where each value came from."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from fastapi import APIRouter, Request
+
+from penstock.apps.catalogue import catalogues
+from penstock.apps.catalogue.catalogues import StoredCatalogue
+from penstock.apps.catalogue.names import PIPELINE
+from penstock.apps.catalogue.provenance import provenance_of
+from penstock.apps.catalogue.provider_views import answers_body, providers
+from penstock.apps.catalogue.understanding import order_of, roles_by_heading
+from penstock.apps.catalogue.wire import CatalogueBody, CataloguePage, ItemId, ProvenanceBody, ProviderList
+from penstock.engine import job_counts, task_views
+from penstock.service.actor import Viewer
+from penstock.service.ground import ground_of
+from penstock.service.job_wire import counts_of
+from penstock.service.ownership import look_at_job, whose
+from penstock.service.parameters import After, PageSize, UserId
+from penstock.service.problems import documented, not_found
+from penstock.service.wire import JobId
+from penstock.storage import items, reads
+
+router = APIRouter(prefix="/api/catalogues", tags=["catalogues"], responses=documented())
+# Questions that are looked at: of each job of a list, and of one job.
+_LISTED = 500
+_SHOWN = 5000
+_QUESTIONS = 200
+
+
+@router.get("", operation_id="listCatalogues")
+async def list_catalogues(
+    request: Request, actor: Viewer, page_size: PageSize = 50, after: After = None, user_id: UserId = "me"
+) -> CataloguePage:
+    """Newest first. A page may be short, or empty, and have a next one: it looks at a bounded number of jobs."""
+    ground = ground_of(request)
+    owner = whose(actor, user_id)
+    query = ("catalogues", user_id)
+    before = None if after is None else cast("int", ground.cursors.take(actor.name, query, after)[0])
+    async with ground.app.connection() as connection:
+        found, last = await catalogues.page(connection, owner=owner, before=before, pipeline=PIPELINE, limit=page_size)
+        bodies = await _bodies(connection, found, _LISTED)
+    if user_id == "all":
+        await ground.note_look(actor.entry("catalogues.look_at_all", kind="job"))
+    following = None if last is None else ground.cursors.give(actor.name, query, [last])
+    return CataloguePage(items=bodies, next_cursor=following)
+
+
+@router.get("/providers", operation_id="listProviders")
+async def list_providers(request: Request, actor: Viewer) -> ProviderList:
+    """Who can be asked, in the usual order: set up or not, keys, limits, and how they answered lately."""
+    return ProviderList(items=await providers(ground_of(request).app, with_errors=actor.is_admin))
+
+
+@router.get("/{jobId}", operation_id="getCatalogue")
+async def get_catalogue(request: Request, actor: Viewer, job_id: JobId) -> CatalogueBody:
+    """What was found and by whom; its items are those of the job."""
+    ground = ground_of(request)
+    await look_at_job(ground, actor, job_id)
+    async with ground.app.connection() as connection:
+        found = await catalogues.job(connection, job_id, PIPELINE)
+        if found is None:
+            raise not_found(f"catalogue {job_id}")
+        (body,) = await _bodies(connection, [found], _SHOWN)
+    return body
+
+
+@router.get("/{jobId}/items/{itemId}", operation_id="getProvenance")
+async def get_provenance(request: Request, actor: Viewer, job_id: JobId, item_id: ItemId) -> ProvenanceBody:
+    """One product: what was given, what was understood, which provider gave which value, and what the others said."""
+    ground = ground_of(request)
+    await look_at_job(ground, actor, job_id)
+    async with ground.app.connection() as connection:
+        found = await catalogues.job(connection, job_id, PIPELINE)
+        if found is None or not await items.of_job(connection, job_id, [item_id]):
+            raise not_found(f"item {item_id} of catalogue {job_id}")
+        questions = await catalogues.of_task(connection, item_id, _QUESTIONS + 1)
+    task = await task_views.show(ground.app, item_id)
+    return provenance_of(task, found.metadata, questions, most=_QUESTIONS)
+
+
+async def _bodies(connection: Any, found: Sequence[StoredCatalogue], most: int) -> list[CatalogueBody]:
+    job_ids = [one.id for one in found]
+    moved = await reads.job_movements(connection, job_ids)
+    answers = await catalogues.by_provider(connection, job_ids, most)
+    return [_body(one, moved[one.id], answers[one.id], most) for one in found]
+
+
+def _body(
+    one: StoredCatalogue, moved: Mapping[str, Any], answers: Sequence[catalogues.Answers], most: int
+) -> CatalogueBody:
+    counts = job_counts.counts_of(moved)
+    metadata = one.metadata
+    state: Any = job_counts.state_of(moved, counts).name
+    order, chosen = order_of(metadata)
+    asked = sum(answer.asked for answer in answers)
+    return CatalogueBody(
+        job_id=one.id,
+        name=one.name,
+        owner=one.owner,
+        type=metadata.get("type"),
+        file_name=metadata.get("file_name"),
+        created_at=one.created_at,
+        queue_state=state,
+        counts=counts_of(counts),
+        total_items=counts.total,
+        columns=list(metadata.get("columns") or ()),
+        result_columns=list(metadata.get("result_columns") or ()),
+        roles=roles_by_heading(metadata),
+        providers=order,
+        providers_chosen=chosen,
+        answers=[answers_body(answer) for answer in answers],
+        answers_of=most,
+        answers_complete=asked < most,
+    )

@@ -1,0 +1,3 @@
+"""Names that the parts of the application share."""
+
+PIPELINE = "catalogue"

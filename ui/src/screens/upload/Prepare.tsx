@@ -1,0 +1,145 @@
+import { Button, Group, NativeSelect, Stack, Text, TextInput, Title } from "@mantine/core";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { Upload as UploadIcon, X } from "lucide-react";
+import { useState } from "react";
+import { api, ask, type Schemas } from "~/api/client";
+import { Loading, Trouble } from "~/blocks/Trouble";
+import { bytes, count, many } from "~/blocks/wording";
+import { Allowed } from "~/shell/Allowed";
+import { forget, type Chosen } from "./chosen";
+import { HowToRead } from "./HowToRead";
+import { OptionsForm } from "./OptionsForm";
+import { Pictures } from "./Pictures";
+import { PreviewTable } from "./PreviewTable";
+import { Problems } from "./Problems";
+import { fetchPreview, submission, type Preview, type Reading } from "./reading";
+import { given, type Roles } from "./roles";
+import { send } from "./sending";
+
+const route = getRouteApi("/upload");
+
+/** Between choosing a file and sending it: what is in it, what it becomes, what is wrong with it. */
+export function Prepare({ chosen }: { chosen: Chosen }) {
+  const { files, number } = chosen;
+  const reading: Reading = route.useSearch();
+  const navigate = route.useNavigate();
+  const [roles, setRoles] = useState<Roles | null>(null);
+  const [options, setOptions] = useState<Record<string, unknown>>({});
+  const [name, setName] = useState("");
+  const { pipeline, encoding, delimiter, header, sheet } = reading;
+
+  const pipelines = useQuery({
+    queryKey: ["pipelines"],
+    queryFn: ({ signal }) => ask(api.GET("/api/pipelines", { signal })),
+    staleTime: 300_000,
+  });
+  const preview = useQuery({
+    queryKey: ["preview", number, pipeline, encoding, delimiter, header, sheet, roles],
+    queryFn: ({ signal }) => fetchPreview(files, { pipeline, encoding, delimiter, header, sheet }, roles, signal),
+    staleTime: Infinity,
+    placeholderData: keepPreviousData,
+  });
+
+  function read(part: Partial<Reading>): void {
+    setRoles(null);
+    void navigate({ search: (was) => ({ ...was, ...part }), replace: true });
+  }
+  function leave(): void {
+    void navigate({ search: (was) => ({ pipeline: was.pipeline }), replace: true });
+    forget();
+  }
+
+  const found = preview.data;
+  const chosenName = pipeline ?? found?.pipeline ?? undefined;
+  const definition = pipelines.data?.items.find((one) => one.name === chosenName);
+  const size = files.reduce((sum, file) => sum + file.size, 0);
+  const shownName = files.length === 1 ? files[0]?.name : `${many(files.length, "file")}`;
+
+  function start(): void {
+    const all = { ...options, ...(roles ? { roles } : {}) };
+    send(shownName ?? "The file", submission(files, { ...reading, pipeline: chosenName }, all, name));
+  }
+
+  return (
+    <Stack gap="md">
+      <Group justify="space-between" align="flex-start">
+        <div>
+          <Title order={2} size="h3" className="stored">
+            {shownName}
+          </Title>
+          <Text size="sm" c="dimmed" className="numbers">
+            {[found && kindWord(found.kind), bytes(size), found && amount(found)].filter(Boolean).join(" · ")}
+          </Text>
+        </div>
+        <Group gap="xs">
+          <Button variant="default" leftSection={<X size={14} aria-hidden />} onClick={leave}>
+            Another file
+          </Button>
+          <Allowed role="operator" unless={notYet(preview.isPending, preview.error, found, chosenName)}>
+            <Button leftSection={<UploadIcon size={14} aria-hidden />} onClick={start}>
+              {found?.rowsEstimate ? `Upload ${amount(found)}` : "Upload"}
+            </Button>
+          </Allowed>
+        </Group>
+      </Group>
+      {preview.isPending ? (
+        <Loading />
+      ) : preview.isError ? (
+        <Trouble error={preview.error} again={() => void preview.refetch()} />
+      ) : (
+        found && (
+          <Stack gap="md" aria-busy={preview.isPlaceholderData} data-preview={preview.isPlaceholderData ? "old" : "fresh"}>
+            <Group align="flex-end" gap="sm">
+              <PipelineSelect list={pipelines.data?.items ?? []} found={found} value={chosenName} onChange={(value) => read({ pipeline: value })} />
+              <TextInput label="Name of the job" placeholder={shownName} maxLength={200} value={name} onChange={(event) => setName(event.currentTarget.value)} />
+              <HowToRead found={found} reading={reading} onChange={read} />
+            </Group>
+            {definition && (
+              <Text size="sm" c="dimmed">
+                {definition.about}
+              </Text>
+            )}
+            {definition && definition.options.length > 0 && <OptionsForm options={definition.options} values={options} onChange={setOptions} />}
+            <Problems found={found} />
+            {found.columns.length > 0 && (
+              <PreviewTable found={found} roles={definition?.roles ?? []} onRole={(column, role) => setRoles(given(found.columns, column, role, definition?.roles ?? []))} />
+            )}
+            {(found.kind === "image" || found.kind === "zip") && <Pictures files={files} found={found} />}
+          </Stack>
+        )
+      )}
+    </Stack>
+  );
+}
+
+function PipelineSelect({ list, found, value, onChange }: { list: Schemas["PipelineItem"][]; found: Preview; value?: string; onChange: (value: string) => void }) {
+  const pictures = found.kind === "image" || found.kind === "zip";
+  const fitting = list.filter((one) => (pictures ? one.takesImages : one.takesRows) || one.name === value);
+  return (
+    <NativeSelect
+      label="What to do with it"
+      value={value ?? ""}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      data={[...(value === undefined ? [{ value: "", label: "Choose", disabled: true }] : []), ...fitting.map((one) => one.name)]}
+    />
+  );
+}
+
+function notYet(pending: boolean, error: unknown, found: Preview | undefined, pipeline: string | undefined): string | null {
+  if (pending) return "The file is being looked at.";
+  if (error) return "The file could not be looked at.";
+  if (pipeline === undefined) return "Choose what to do with it.";
+  const blocking = found?.problems.find((one) => one.blocks);
+  return blocking ? blocking.sentence : null;
+}
+
+function kindWord(kind: Preview["kind"]): string | null {
+  return kind === null ? null : { csv: "CSV", xlsx: "Workbook", zip: "Zip of images", image: "Images" }[kind];
+}
+
+function amount(found: Preview): string | null {
+  if (found.rowsEstimate === null) return null;
+  const word = found.kind === "image" || found.kind === "zip" ? "image" : "row";
+  return found.rowsExact ? many(found.rowsEstimate, word) : `${count(found.rowsEstimate, true)} ${word}s`;
+}

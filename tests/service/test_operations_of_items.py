@@ -176,6 +176,8 @@ async def test_errors_that_differ_in_ids_only_are_one_group(service: Service) ->
     assert group["message"] == "order <n> of <id>: status <n>"
     assert (group["exampleItemId"], group["stages"], group["type"]) == (ids[-1], ["look_up"], "PermanentError")
     assert group["firstSeen"] < group["lastSeen"]
+    assert (len(group["trend"]), sum(group["trend"])) == (24, 3)
+    assert group["trend"][-1] > 0
     everybody = (await (await service.client("root")).get("/api/errors?userId=all")).json()
     assert [one["count"] for one in everybody["items"]] == [4, 1]
 

@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from penstock.engine.wording import stage_label
@@ -23,6 +23,7 @@ MOST_FAILURES = 5000
 MOST_GROUPS = 200
 # So many failures are looked at for a page of one group; a page may end before it is full.
 LOOKED_AT = 2000
+TREND_PARTS = 24
 _MESSAGE_CHARACTERS = 300
 
 # A word of six characters or more with a digit in it is an id (a UUID, a hash, an article number), other digits are
@@ -35,7 +36,8 @@ _LINE = re.compile(r":\d+(?= |$)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorGroup:
-    """``id`` is stable over processes and releases. ``where`` is that of the newest of the group."""
+    """``id`` is stable over processes and releases. ``where`` is that of the newest of the group. ``trend``: how many
+    in each of the equal parts of the time that was asked for, the oldest first."""
 
     id: str
     type: str | None
@@ -46,6 +48,7 @@ class ErrorGroup:
     count: int
     first_seen: datetime
     last_seen: datetime
+    trend: tuple[int, ...]
     example_task_id: int
 
 
@@ -104,13 +107,29 @@ async def members(
     return Look(places=tuple(found), first=first, last=last, more=more)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """A time cut into equal parts. The clock of the database may differ a little: what is outside counts at the edge."""
+
+    until: datetime
+    hours: float
+
+    def counted(self, times: Iterable[datetime]) -> tuple[int, ...]:
+        counts = [0] * TREND_PARTS
+        since = self.until - timedelta(hours=self.hours)
+        for at in times:
+            part = int((at - since) / timedelta(hours=self.hours) * TREND_PARTS)
+            counts[min(max(part, 0), TREND_PARTS - 1)] += 1
+        return tuple(counts)
+
+
 async def newest(app: "Penstock", *, hours: float, owner: str | None) -> ErrorGroups:
     """Of one owner, or of everybody."""
     async with app.connection() as connection:
         read = await table.newest(
             connection, hours=hours, owner=owner, most=MOST_FAILURES, message_characters=_MESSAGE_CHARACTERS
         )
-    return _grouped(read)
+    return _grouped(read, hours)
 
 
 async def of_job(app: "Penstock", job_id: int, *, hours: float) -> ErrorGroups:
@@ -118,7 +137,7 @@ async def of_job(app: "Penstock", job_id: int, *, hours: float) -> ErrorGroups:
         read = await table.of_job(
             connection, job_id, hours=hours, most=MOST_FAILURES, message_characters=_MESSAGE_CHARACTERS
         )
-    return _grouped(read)
+    return _grouped(read, hours)
 
 
 def group_of(error: Mapping[str, Any]) -> str:
@@ -143,7 +162,8 @@ def _identity(kind: object, where: object, message: str) -> str:
     return hashlib.sha256(f"{kind}\n{place}\n{message}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _grouped(read: table.Failures) -> ErrorGroups:
+def _grouped(read: table.Failures, hours: float) -> ErrorGroups:
+    parts = Parts(until=datetime.now(UTC), hours=hours)
     members: dict[str, list[Failure]] = {}
     messages: dict[str, str] = {}
     for failure in read.found:  # newest first
@@ -151,7 +171,7 @@ def _grouped(read: table.Failures) -> ErrorGroups:
         identity = _identity(failure.type, failure.place, message)
         members.setdefault(identity, []).append(failure)
         messages[identity] = message
-    groups = [_group(identity, messages[identity], found) for identity, found in members.items()]
+    groups = [_group(identity, messages[identity], found, parts) for identity, found in members.items()]
     groups.sort(key=lambda group: (-group.count, -group.last_seen.timestamp(), group.id))
     return ErrorGroups(
         groups=tuple(groups[:MOST_GROUPS]),
@@ -161,7 +181,7 @@ def _grouped(read: table.Failures) -> ErrorGroups:
     )
 
 
-def _group(identity: str, message: str, found: list[Failure]) -> ErrorGroup:
+def _group(identity: str, message: str, found: list[Failure], parts: "Parts") -> ErrorGroup:
     newest_one = found[0]
     return ErrorGroup(
         id=identity,
@@ -173,6 +193,7 @@ def _group(identity: str, message: str, found: list[Failure]) -> ErrorGroup:
         count=len(found),
         first_seen=min(one.finished_at for one in found),
         last_seen=max(one.finished_at for one in found),
+        trend=parts.counted(one.finished_at for one in found),
         example_task_id=newest_one.task_id,
     )
 

@@ -31,6 +31,7 @@ class ErrorGroup(Wire):
     count: int
     first_seen: datetime
     last_seen: datetime
+    trend: list[int] = Field(description="How many in each of 24 equal parts of `hours`, the oldest first.")
     example_item_id: int
 
 
@@ -83,5 +84,6 @@ def _item(group: error_groups.ErrorGroup) -> ErrorGroup:
         count=group.count,
         first_seen=group.first_seen,
         last_seen=group.last_seen,
+        trend=list(group.trend),
         example_item_id=group.example_task_id,
     )

@@ -11,7 +11,7 @@ BENCHES := throughput enqueue latency growth ingest export pages search limiter 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install up programs test test-pooler check format bench bench-quick bench-peers chaos fuzz mutants lock ui openapi lock-ui docs schema clean
+.PHONY: help install up programs test test-pooler check format bench bench-quick bench-peers chaos fuzz mutants lock ui openapi lock-ui screenshots docs schema clean
 
 help: ## list the recipes
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -84,6 +84,9 @@ openapi: install ## write ui/openapi.json, from which the pages get their types
 
 lock-ui: install ## write ui/package-lock.json anew from ui/package.json
 	@$(BIN)/python tools/lock_ui.py
+
+screenshots: ui programs ## take the pictures of docs/screenshots anew (about four minutes)
+	@$(BIN)/python tools/screenshots.py $(ARGS)
 
 docs: install ## write the generated parts of the pages in docs
 	@$(BIN)/python tools/docs.py

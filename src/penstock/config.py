@@ -164,6 +164,10 @@ class _EngineSettings(BrokerSettings):
         False, description="Whether sources and providers may speak to private and loopback addresses."
     )
 
+    sample_url: str | None = Field(
+        None, description="Where the made-up shop and Wikidata of `penstock demo` are; `penstock up` sets it itself."
+    )
+
     # ---- the service
     pending_page: bool = Field(True, description="Whether the list of open items over all jobs is served.")
     owner_max_jobs: int = Field(

@@ -17,7 +17,7 @@ COMMANDS: dict[str, str] = {
     "up": "Start everything on this machine: database, workers, HTTP service.",
     "serve": "Run the HTTP service in the foreground, without workers.",
     "worker": "Run a worker in the foreground.",
-    "demo": "Enqueue a little work and watch it being done.",
+    "demo": "Fill a fresh instance with a small world and keep it moving.",
     "status": "What is waiting, running and failing, at a glance.",
     "top": "The same, live.",
     "doctor": "Look for what is wrong, each finding with its fix.",

@@ -32,6 +32,12 @@ def routers() -> list[APIRouter]:
 def make() -> Penstock:
     made = Penstock("penstock")
     demo_app.install(made)
+
+    @made.task(name="sample_places")
+    async def sample_places() -> str | None:
+        """Where `penstock up` serves what the demonstration asks: only its workers know."""
+        return made.settings.sample_url
+
     for one in installed():
         one.install(made)
     return made

@@ -15,6 +15,9 @@ from penstock.model import NotFound
 
 app = Penstock("demo")
 
+# The key of its limit.
+SUPPLIER = "demo supplier"
+
 
 def install(into: Penstock) -> None:
     """Declare all of it in another application, under the same names."""
@@ -52,6 +55,20 @@ async def check_stock(sku: str) -> dict[str, Any] | NotFound:
     if random.random() < 0.33:
         raise TransientError("the supplier did not answer in time")
     return {"sku": sku, "in_stock": random.randint(0, 40)}
+
+
+@app.task()
+async def ask_supplier(ctx: Context, sku: str) -> dict[str, Any]:
+    """Rate-limited: the supplier takes two questions a second, so the others wait, and say for what."""
+    await ctx.limiter(SUPPLIER).acquire()
+    await asyncio.sleep(random.uniform(0.02, 0.1))
+    return {"sku": sku, "days": random.randint(1, 21)}
+
+
+@app.task()
+async def print_label(order: int) -> dict[str, Any]:
+    """The demonstration pauses this stage, with a reason; whoever resumes it gets the labels."""
+    return {"order": order, "label": f"L-{order:06d}"}
 
 
 import_order = app.pipeline("import_order")

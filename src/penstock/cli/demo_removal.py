@@ -1,39 +1,142 @@
-"""`penstock demo --remove`: takes the demonstration's schedule, tasks and stages out of the database again."""
+"""`penstock demo --remove`: takes the world of the demonstration away again, and its shop where nobody serves it."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.errors import Refused
+from penstock.cli.demo_ground import everything
+from penstock.cli.demo_world import GUEST, JOB_PREFIX, OWNER
 from penstock.cli.session import Session
 
 if TYPE_CHECKING:
     from penstock.engine.app import Penstock
 
-# How the demonstration names its jobs; tasks of other jobs are somebody else's.
-JOB_PREFIX = "demo: "
+_PAGE = 200
 
 
 async def remove(session: Session, shop: "Penstock") -> int:
-    """Only what is the demonstration's own: a pipeline of the same name that holds other tasks stays.
-
-    Not through the application itself, because opening that would declare everything again.
-    """
+    """What belongs to the user of the demonstration goes at once for everybody who looks, and little by little in the
+    tables. The stages and the schedule of the shop are declared by whoever serves them: they go when nobody does."""
     async with session.connection() as connection:
-        await _not_served(connection, shop.pipelines)
-        async with connection.transaction():
-            removed = await _remove(connection, shop)
-    kept = removed["kept"]
-    session.out.show(
-        removed,
-        f"The demonstration is removed: schedules: {len(removed['schedules'])}, "
-        f"pipelines: {len(removed['pipelines'])}, jobs: {removed['jobs']:,}, tasks: {removed['tasks']:,}.",
-    )
-    if kept:
-        session.out.say(f"Kept, because they hold tasks that are not the demonstration's: {', '.join(kept)}.")
+        served_by = {name for names in (await serving(connection, shop.pipelines)).values() for name in names}
+        there = await _is_there(session)
+    removed: dict[str, Any] = {"jobs": 0, "tasks": 0, "articles": 0, "projects": 0, "products": 0}
+    if there:
+        async with everything(session) as app:
+            removed |= await _remove_world(app)
+    if served_by:
+        removed |= {"schedules": [], "pipelines": [], "kept": sorted(shop.pipelines)}
+    else:
+        # Not through the application, because opening that would declare everything again.
+        async with session.connection() as connection, connection.transaction():
+            removed |= await _remove_shop(connection, shop, removed["jobs"])
+    session.out.show(removed, _sentence(removed))
+    if served_by:
+        session.out.say(
+            f"The stages and the schedule of its shop stay while {', '.join(sorted(served_by))} serves them. To be rid "
+            "of those as well, stop that (Ctrl-C in the terminal of `penstock up`) and run this again."
+        )
+    elif removed["kept"]:
+        session.out.say(
+            f"Kept, because they hold tasks that are not the demonstration's: {', '.join(removed['kept'])}."
+        )
     return 0
 
 
-async def _remove(connection: Any, shop: "Penstock") -> dict[str, Any]:
+def _sentence(removed: dict[str, Any]) -> str:
+    parts = [f"{name}: {removed[name]:,}" for name in ("jobs", "articles", "projects", "products")]
+    lists = [f"{name}: {len(removed[name])}" for name in ("schedules", "pipelines")]
+    return f"The demonstration is removed: {', '.join([*parts, *lists])}."
+
+
+async def _is_there(session: Session) -> bool:
+    from penstock.engine import accounts
+    from penstock.errors import NotKnown
+
+    try:
+        await accounts.require_user(await session.app(), OWNER)
+    except NotKnown:
+        return False
+    return True
+
+
+async def _remove_world(app: "Penstock") -> dict[str, Any]:
+    from penstock.apps.catalogue import products, sample
+    from penstock.engine import accounts
+    from penstock.engine.acting import By
+
+    projects, articles, jobs = await _remove_projects(app), await _remove_articles(app), await _remove_jobs(app)
+    async with app.connection() as connection:
+        gone = await products.remove(connection, [one.gtin for one in sample.products() if one.gtin])
+    await _undo_steering(app)
+    for name in (OWNER, GUEST):
+        # Names are never given twice, so that the audit log stays true: a user can be disabled, not taken away.
+        await accounts.change_user(app, name, disabled=True, by=By.command_line())
+    return {"jobs": jobs, "articles": articles, "projects": projects, "products": gone}
+
+
+async def _remove_projects(app: "Penstock") -> int:
+    from penstock.apps.record_linking import projects, removing
+    from penstock.apps.record_linking.shared import RecordLinking
+
+    linking = RecordLinking(app)
+    try:
+        async with app.connection() as connection:
+            found = await projects.page(connection, owner=OWNER, limit=_PAGE)
+        for one in found:
+            await removing.delete(linking, one.id, OWNER)
+    finally:
+        await linking.close()
+    return len(found)
+
+
+async def _remove_articles(app: "Penstock") -> int:
+    from penstock.apps.article_search import articles, writing
+    from penstock.apps.article_search.shared import ArticleSearch
+
+    search, count = ArticleSearch(app), 0
+    try:
+        while True:
+            async with app.connection() as connection:
+                found = await articles.page(connection, viewer=None, owner=OWNER, limit=_PAGE)
+            for one in found:
+                await writing.delete(search, one.slug, by=OWNER)
+            count += len(found)
+            if not found:
+                return count
+    finally:
+        await search.close()
+
+
+async def _remove_jobs(app: "Penstock") -> int:
+    from penstock.engine import job_views
+    from penstock.engine.steering import jobs
+
+    count = 0
+    while True:
+        async with app.connection() as connection:
+            found = await job_views.page(connection, before=None, owner=OWNER, limit=_PAGE)
+        for view in found:
+            await jobs.delete(app, view.id, by=OWNER)
+        count += len(found)
+        if not found:
+            return count
+
+
+async def _undo_steering(app: "Penstock") -> None:
+    from contextlib import suppress
+
+    from penstock.cli.demo_app import SUPPLIER
+    from penstock.engine.steering import limits, stages
+    from penstock.errors import PenstockError
+
+    with suppress(PenstockError):  # somebody did it already
+        await limits.remove(app, SUPPLIER, by=OWNER)
+    with suppress(PenstockError):
+        await stages.resume(app, "print_label", by=OWNER)
+
+
+async def _remove_shop(connection: Any, shop: "Penstock", jobs: int) -> dict[str, Any]:
+    """Only what is the demonstration's own: a pipeline of the same name that holds other tasks stays."""
     from penstock.storage import demo
 
     pipelines = list(shop.pipelines)
@@ -48,20 +151,10 @@ async def _remove(connection: Any, shop: "Penstock") -> dict[str, Any]:
     tasks = 0
     for name in shop.schedules:
         tasks += await demo.delete_tasks(connection, pipelines, JOB_PREFIX, f"schedule:{name}:")
-    jobs = await demo.delete_jobs(connection, pipelines, JOB_PREFIX)
+    empty = await demo.delete_jobs(connection, pipelines, JOB_PREFIX)
     gone = await demo.delete_stages(connection, pipelines)
     kept = await demo.kept(connection, pipelines)
-    return {"schedules": schedules, "tasks": tasks, "jobs": jobs, "pipelines": gone, "kept": kept}
-
-
-async def _not_served(connection: Any, pipelines: Collection[str]) -> None:
-    """A worker of the demonstration would fire its schedule and declare its stages again."""
-    names = {name for workers in (await serving(connection, pipelines)).values() for name in workers}
-    if names:
-        raise Refused(
-            f"The demonstration is being served by {', '.join(sorted(names))}. "
-            "Stop that worker (Ctrl-C in the terminal of `penstock up`), then run this again."
-        )
+    return {"schedules": schedules, "tasks": tasks, "jobs": jobs or empty, "pipelines": gone, "kept": kept}
 
 
 async def serving(connection: Any, pipelines: Collection[str]) -> dict[str, set[str]]:

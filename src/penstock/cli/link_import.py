@@ -30,7 +30,9 @@ RoleOption = Annotated[
         "columns are read as their names suggest.",
     ),
 ]
-SourceOption = Annotated[str, typer.Option("--source", help="wikidata or reconciliation.")]
+SourceOption = Annotated[
+    str, typer.Option("--source", help="wikidata, reconciliation, or sample: the made-up one of the demo.")
+]
 LanguageOption = Annotated[
     list[str] | None, typer.Option("--language", metavar="CODE", help="Searched in this order; may be repeated.")
 ]

@@ -7,16 +7,20 @@ faults; the server of the tests does.
 import asyncio
 import unicodedata
 from collections.abc import Mapping
+from difflib import SequenceMatcher
 from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 
+from penstock.cli import sample_persons
+
 PATH = "/w/api.php"
 HUMAN = "Q5"
 _REQUEST_SECONDS = 10.0
 _MOST_IDS = 50
+_ALIKE = 0.9
 _DAY = 11
 _CALENDAR = "http://www.wikidata.org/entity/Q1985727"
 
@@ -25,7 +29,8 @@ class SampleSource:
     """``answer`` is what ``asyncio.start_server`` calls for every connection."""
 
     def __init__(self) -> None:
-        told = orjson.loads(files("penstock.cli").joinpath("sample_people", "entities.json").read_bytes())
+        few = orjson.loads(files("penstock.cli").joinpath("sample_people", "entities.json").read_bytes())
+        told = [*few, *sample_persons.entities()]
         self._entities: dict[str, dict[str, Any]] = {one["id"]: _entity(one) for one in told}
         self._names = [(folded(name), one["id"]) for one in told for name in (one["label"], *one.get("aliases", ()))]
 
@@ -66,7 +71,8 @@ class SampleSource:
         return {"error": {"code": "badvalue", "info": "Ask for wbsearchentities or wbgetentities."}}
 
     def _search(self, query: str) -> list[str]:
-        """Names that begin so, then names that hold all the words; the better known first."""
+        """Names that begin so, then names that hold all the words, then names that differ in a letter or two; the
+        better known first."""
         asked = folded(query)
         words = set(asked.split())
         found: dict[str, int] = {}
@@ -75,6 +81,8 @@ class SampleSource:
                 found[id] = 0
             elif words <= set(name.split()):
                 found.setdefault(id, 1)
+            elif id not in found and SequenceMatcher(None, name, asked).ratio() >= _ALIKE:
+                found[id] = 2
         return sorted(found, key=lambda id: (found[id], -len(self._entities[id]["sitelinks"]), id))
 
     def _hit(self, id: str) -> dict[str, Any]:
@@ -82,7 +90,8 @@ class SampleSource:
 
 
 def folded(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    plain = unicodedata.normalize("NFKC", name).casefold().replace(",", " ").replace(".", " ")
+    return " ".join(plain.split())
 
 
 def _entity(told: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """`penstock up`"""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -44,7 +45,12 @@ def register(app: typer.Typer) -> None:
             service=True,
             may_migrate=True,
         )
-        return await serve(session, plan, lambda ready: _announce(session, ready))
+        if plan.app != BUILT_IN:
+            return await serve(session, plan, lambda ready: _announce(session, ready))
+        from penstock.cli.sample_places import served
+
+        async with served(settings) as settings:
+            return await serve(session, replace(plan, settings=settings), lambda ready: _announce(session, ready))
 
 
 def _announce(session: Session, up: "Up") -> None:
@@ -64,7 +70,7 @@ def _announce(session: Session, up: "Up") -> None:
             }
         )
     built_in = " (what ships with Penstock; name yours with --app module:name)" if plan.app == BUILT_IN else ""
-    first = "`penstock demo` enqueues some work, " if plan.app == BUILT_IN else ""
+    first = "`penstock demo` fills it with a small world to look at, " if plan.app == BUILT_IN else ""
     login = f"{up.login}  (once, within 15 minutes)" if up.login else "`penstock users login NAME` prints a link"
     session.out.say(
         f"\nPenstock {VERSION} is up.\n"

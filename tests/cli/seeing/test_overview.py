@@ -1,7 +1,6 @@
 """`penstock status`, `top` and `demo`"""
 
 import asyncio
-import json
 import os
 import sys
 
@@ -9,10 +8,7 @@ import asyncpg
 import pytest
 
 from penstock import Penstock
-from penstock.config import load
-from penstock.engine.events import Events
 from penstock.engine.overview import overview
-from penstock.engine.worker.inprocess import worker
 from penstock.storage import counts
 from tests.cli.seeing.command_line import CommandLine
 
@@ -112,16 +108,3 @@ async def test_the_demo_without_a_worker_says_what_to_start_and_stores_nothing(
     assert code == 4
     assert "penstock up" in said
     assert await connection.fetchval("select count(*) from penstock.tasks") == 0
-
-
-async def test_the_demo_shows_work_moving(database_url: str) -> None:
-    from penstock.cli.demo_app import app
-
-    app.use(load(database_url=database_url), Events())
-    async with app, worker(app):
-        code, shown, said = await _demo(database_url, "--seconds", "45", "--size", "20")
-    assert code == 0, said
-    jobs = {row["name"]: row for row in json.loads(shown)}
-    assert jobs["demo: receipts"]["counts"]["done"] == 20
-    assert jobs["demo: order import"]["counts"]["error"] == 1
-    assert "dead-letters" in said

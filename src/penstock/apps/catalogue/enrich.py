@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock import Context, NotFound, Penstock, Skip
+from penstock.apps.catalogue import sample_provider
 from penstock.apps.catalogue.columns import roles_of
 from penstock.apps.catalogue.http_options import HttpOptions
 from penstock.apps.catalogue.http_provider import HttpProvider
@@ -26,6 +27,10 @@ _HEADINGS = {
 }
 IMAGE_COLUMNS = ("Image size", "Codes")
 RESULT_COLUMNS = (*_HEADINGS.values(), "Match", "Score", *IMAGE_COLUMNS)
+_HINTS = {
+    "http": " Set PENSTOCK_CATALOGUE_HTTP_URL for it.",
+    sample_provider.NAME: " It is part of `penstock up` where no application is named.",
+}
 _ROLES_KEPT = 256
 _REASON_QUERIES = 8
 
@@ -38,25 +43,27 @@ class Enricher:
         self._recorder = Recorder(app.connection)
         self._pictures = Pictures(app)
         self._providers: dict[str, Provider] | None = None
-        self._http: HttpProvider | None = None
+        self._http: list[HttpProvider] = []
         self._roles: dict[int, dict[str, int]] = {}
 
     async def close(self) -> None:
         """Ends connections to providers and readers of images; the next row makes new ones."""
         self._pictures.close()
-        http, self._http, self._providers = self._http, None, None
-        if http is not None:
-            await http.close()
+        http, self._http, self._providers = self._http, [], None
+        for provider in http:
+            await provider.close()
 
     @property
     def providers(self) -> dict[str, Provider]:
-        """By name, in the default order."""
+        """By name, in the default order; the last may be one that only jobs which name it ask."""
         if self._providers is None:
             settings = self._app.settings
             made: list[Provider] = [LocalProducts(self._app.connection, threshold=settings.catalogue_match_threshold)]
             if (options := HttpOptions.of(settings)) is not None:
-                self._http = HttpProvider(options, self._app)
-                made.append(self._http)
+                self._http.append(HttpProvider(options, self._app))
+            if (options := sample_provider.options_of(settings)) is not None:
+                self._http.append(HttpProvider(options, self._app, name=sample_provider.NAME))
+            made += self._http
             self._providers = {provider.name: provider for provider in made}
         return self._providers
 
@@ -104,13 +111,13 @@ class Enricher:
         return NotFound(f"nothing found; tried: {tried}{more}", again_after=self._app.settings.catalogue_again_seconds)
 
     def _order(self, metadata: Mapping[str, Any]) -> list[str]:
-        named = _options(metadata).get("providers") or list(self.providers)
+        named = _options(metadata).get("providers") or [one for one in self.providers if one != sample_provider.NAME]
         if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
             raise PermanentError(f"The option providers is {named!r}; it has to be a list of names.")
         for name in named:
             if name not in self.providers:
                 known = ", ".join(self.providers)
-                hint = " Set PENSTOCK_CATALOGUE_HTTP_URL for it." if name == "http" else ""
+                hint = _HINTS.get(name, "")
                 raise PermanentError(f"There is no provider {name!r} here; there is: {known}.{hint}")
         return list(dict.fromkeys(named))
 

@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+import orjson
+
 from penstock.apps.catalogue.folding import tidy
 from penstock.apps.catalogue.json_paths import Step, value_at
 from penstock.apps.catalogue.provider import Hit, Query
 from penstock.apps.catalogue.understood import price_of
 
 _LONGEST = 2000
+_LONGEST_REFUSAL = 300
 
 
 def hit_of(data: Any, paths: Mapping[str, tuple[Step, ...]], query: Query) -> Hit | None:
@@ -18,6 +21,17 @@ def hit_of(data: Any, paths: Mapping[str, tuple[Step, ...]], query: Query) -> Hi
     if fields.get("title") is None and fields.get("price") is None:
         return None
     return Hit(match=query.kind, score=1.0, fields=fields)
+
+
+def refusal_in(body: bytes) -> str | None:
+    """What the provider has against the question, as services put it: ``error``, ``detail`` or ``message``."""
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    told = [data.get(name) for name in ("error", "detail", "message")] if isinstance(data, dict) else []
+    texts = [tidy(one.replace("\0", ""))[:_LONGEST_REFUSAL].rstrip(".") for one in told if isinstance(one, str)]
+    return next(filter(None, texts), None)
 
 
 def _plain(name: str, value: Any) -> str | float | None:

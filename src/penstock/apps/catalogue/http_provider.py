@@ -9,7 +9,7 @@ import httpx2
 import orjson
 
 from penstock import Context, Penstock
-from penstock.apps.catalogue.http_answer import hit_of
+from penstock.apps.catalogue.http_answer import hit_of, refusal_in
 from penstock.apps.catalogue.http_options import HttpOptions, origin_of
 from penstock.apps.catalogue.pacing import Pacing
 from penstock.apps.catalogue.provider import Hit, NotAsked, Query
@@ -27,9 +27,8 @@ _MISSES = frozenset({204, 404, 410})
 class HttpProvider:
     """Waits for the fleet's budget, its own pace and the circuit; a wait that would be long sends the task back."""
 
-    name = "http"
-
-    def __init__(self, options: HttpOptions, app: Penstock) -> None:
+    def __init__(self, options: HttpOptions, app: Penstock, *, name: str = "http") -> None:
+        self.name = name
         self.cost = options.cost
         self._options = options
         self._app = app
@@ -172,6 +171,8 @@ class HttpProvider:
             return None
         if status >= 500 or status == 408:
             raise TransientError(f"{host} answered {status}.")
+        if status == 422 and (said := refusal_in(body)) is not None:
+            raise PermanentError(f"{host} refused the question: {said}.")
         if status != 200:
             raise PermanentError(f"{host} answered {status}. Check PENSTOCK_CATALOGUE_HTTP_URL and its headers.")
         try:

@@ -91,6 +91,11 @@ async def by_trigrams(connection: Connection, title: str, threshold: float) -> l
         return _all(await connection.fetch(_sql.by_trigrams, title))
 
 
+async def remove(connection: Connection, gtins: Sequence[str]) -> int:
+    """How many there were."""
+    return len(await connection.fetch(_sql.remove, gtins))
+
+
 async def count(connection: Connection) -> int:
     counted: int = await connection.fetchval(_sql.count)
     return counted

@@ -6,14 +6,19 @@ The same seed gives the same products, so that a sample imported twice is not th
 import csv
 import io
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from decimal import Decimal
+from itertools import count, islice
+from typing import Any
 
 from penstock.apps.catalogue.gtin import check_digit
 from penstock.apps.catalogue.understood import Understood
 
 _SEED = 1871
 PRODUCTS = 300
+# Known to the shop of the demonstration alone.
+SHOP_PRODUCTS = 120
 _BRANDS = (
     "Alderby",
     "Brunnhild",
@@ -43,9 +48,22 @@ _SHOPS = ("Northgate Supplies", "Hafenmarkt", "Maison Duvallet")
 
 
 def products() -> Iterator[Understood]:
+    return islice(_products(), PRODUCTS)
+
+
+def shop_products() -> list[dict[str, Any]]:
+    """As its answers have them."""
+    sold = islice(_products(), PRODUCTS, PRODUCTS + SHOP_PRODUCTS)
+    return [
+        {name: float(value) if isinstance(value, Decimal) else value for name, value in asdict(one).items() if value}
+        for one in sold
+    ]
+
+
+def _products() -> Iterator[Understood]:
     """Their GTINs begin with 2, which is for use inside a company: they are nobody's."""
     chance = random.Random(_SEED)
-    for number in range(PRODUCTS):
+    for number in count():
         brand, series = chance.choice(_BRANDS), chance.choice(_SERIES)
         thing, variants, (least, most) = chance.choice(_THINGS)
         digits = f"0211871{number:06d}"
@@ -73,6 +91,37 @@ def file() -> str:
     writer.writerow(["", "", "Nobody", "Perpetual Motion Machine 3 kW", "0"])
     writer.writerow(["", "", "", "", "7"])
     return out.getvalue()
+
+
+def long_file(rows: int) -> str:
+    """The list of the demonstration. Of a hundred rows some are known to the shop alone, some to nobody, some say
+    nothing, and some hold an article number that the shop refuses; two of all ask for what it never answers."""
+    chance = random.Random(_SEED + 2)
+    known, sold = list(products()), list(islice(_products(), PRODUCTS, PRODUCTS + SHOP_PRODUCTS))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["EAN", "Article number", "Brand", "Product name", "Stock"])
+    for place in range(rows):
+        writer.writerow([*_any_row(chance, place, known, sold), chance.randint(0, 90)])
+    return out.getvalue()
+
+
+def _any_row(
+    chance: random.Random, place: int, known: Sequence[Understood], sold: Sequence[Understood]
+) -> Sequence[str]:
+    match place % 100:
+        case 7 | 31 | 58 | 83:
+            product = chance.choice(sold)
+            return ["", product.sku or "", product.brand or "", ""]
+        case 19:
+            return ["", f"{chance.choice(known).sku}#{chance.randint(1, 9)}", "", ""]
+        case 44:
+            return ["", "", "Nobody", f"{chance.choice(_SERIES)} Perpetual Motion Machine {chance.randint(2, 90)} kW"]
+        case 71:
+            return ["", "", "", ""]
+        case 95 if place % 2500 == 95:
+            return ["", "OVERLOADED", "", ""]
+    return _row(place, chance.choice(known))
 
 
 def _row(place: int, product: Understood) -> list[str]:

@@ -41,7 +41,7 @@ _FORM = {
         "file": {"type": "string", "format": "binary", "description": "CSV, XLSX, or a .json of rows."},
         "form": {"type": "string", "enum": ["exact", "safe"], "description": "CSV: `safe` undoes a safe export."},
         "name": {"type": "string", "maxLength": 200, "description": "Left out: that of the file."},
-        "source": {"type": "string", "enum": ["wikidata", "reconciliation"]},
+        "source": {"type": "string", "enum": ["wikidata", "reconciliation", "sample"]},
         "roles": {"type": "string", "description": 'JSON: {"Born": {"role": "property", "property": "P569"}}'},
         "options": {"type": "string", "description": 'JSON: {"languages": ["en"], "acceptScore": 0.9}'},
     },

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.apps.record_linking import candidates, decisions
 from penstock.apps.record_linking.decisions import Target
-from penstock.apps.record_linking.project import Project
+from penstock.apps.record_linking.project import LIKE_WIKIDATA, Project
 from penstock.apps.record_linking.record import Record
 from penstock.apps.record_linking.states import RecordState
 from penstock.errors import InvalidSetting, UsageError
@@ -36,7 +36,9 @@ async def chosen(
 
 async def _by_hand(linking: "RecordLinking", connection: Any, project: Project, entity: str) -> Target:
     """No candidate, but somebody knows better: its label is what the cache knows of it, else the id itself."""
-    pattern, example = (_WIKIDATA_ID, "Q42") if project.source == "wikidata" else (_OTHER_ID, "a text without spaces")
+    pattern, example = (
+        (_WIKIDATA_ID, "Q42") if project.source in LIKE_WIKIDATA else (_OTHER_ID, "a text without spaces")
+    )
     if pattern.fullmatch(entity) is None:
         raise InvalidSetting("entity", entity[:100], f"ids of {project.source} look like {example}")
     known = await decisions.cached_label(connection, project.source, entity)

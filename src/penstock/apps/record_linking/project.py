@@ -10,7 +10,9 @@ from penstock.errors import InvalidSetting
 
 RoleName = Literal["name", "alias", "type", "language", "property"]
 ROLES: tuple[RoleName, ...] = get_args(RoleName)
-SOURCES = ("wikidata", "reconciliation")
+SOURCES = ("wikidata", "reconciliation", "sample")
+# Those that speak as Wikidata does: the third is the made-up one of `penstock demo`.
+LIKE_WIKIDATA = frozenset({"wikidata", "sample"})
 _MOST_CANDIDATES = 50
 _MOST_LANGUAGES = 10
 MOST_TYPES = 20

@@ -11,7 +11,7 @@ from penstock import Penstock
 from penstock.apps.record_linking import projects
 from penstock.apps.record_linking.batching import Batching
 from penstock.apps.record_linking.names import FETCH, SCORE, SEARCH, WATCH
-from penstock.apps.record_linking.project import Options, Project
+from penstock.apps.record_linking.project import LIKE_WIKIDATA, Options, Project
 from penstock.apps.record_linking.sources.registry import Sources
 from penstock.engine.background import Enqueueable
 from penstock.engine.enqueue import EnqueueOptions
@@ -76,7 +76,7 @@ class RecordLinking:
 
 def asked_types(project: Project, options: Options) -> tuple[str, ...]:
     """What the source is asked for, in one order. Wikidata's search does not know types: its answers are for all."""
-    return () if project.source == "wikidata" else tuple(sorted(set(options.types)))
+    return () if project.source in LIKE_WIKIDATA else tuple(sorted(set(options.types)))
 
 
 def types_key(types: Sequence[str]) -> str:

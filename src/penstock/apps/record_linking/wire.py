@@ -71,7 +71,7 @@ class OptionsBody(Wire):
 
 class NewProjectFields(Wire):
     name: Name
-    source: Literal["wikidata", "reconciliation"] = "wikidata"
+    source: Literal["wikidata", "reconciliation", "sample"] = "wikidata"
     roles: Annotated[dict[Name, RoleBody], Field(max_length=1000)] | None = Field(
         None, description="Column → what it is. Left out: as the names of the columns suggest."
     )

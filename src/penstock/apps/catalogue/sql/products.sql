@@ -61,6 +61,9 @@ select id, gtin, sku, brand, title, price, currency, retailer, url, search_brand
        ((word_similarity($1, search_title) + similarity(search_title, $1)) / 2)::float8 as score
 from catalogue.products where $1 <% search_title order by score desc, id limit 10
 
+-- name: remove
+delete from catalogue.products where gtin = any ($1::text[]) returning gtin
+
 -- name: count
 -- For people, who wait for it.
 select count(*) from catalogue.products

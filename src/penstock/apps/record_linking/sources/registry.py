@@ -3,11 +3,11 @@
 from penstock import Penstock
 from penstock.apps.record_linking.sources.reconciliation import Reconciliation
 from penstock.apps.record_linking.sources.source import Source, SourceMisconfigured
-from penstock.apps.record_linking.sources.wikidata import Wikidata
+from penstock.apps.record_linking.sources.wikidata import SAMPLE, WIKIDATA, Wikidata, sample_source
 from penstock.engine.steering import limits
 from penstock.storage.limits import standing
 
-NAMES = (Wikidata.name, Reconciliation.name)
+NAMES = (WIKIDATA, Reconciliation.name, SAMPLE)
 # A pause of a twentieth of a second must not lose what could have been asked meanwhile; a server that counts seconds
 # sees no more than that above the rate.
 _BURST_SECONDS = 0.05
@@ -53,8 +53,10 @@ class Sources:
 
     def _make(self, name: str) -> Source:
         settings = self._app.settings
-        if name == Wikidata.name:
+        if name == WIKIDATA:
             return Wikidata(settings)
         if name == Reconciliation.name:
             return Reconciliation(settings)
-        raise SourceMisconfigured(f"There is no source {name[:60]!r}. Use {' or '.join(NAMES)}.")
+        if name == SAMPLE:
+            return sample_source(settings)
+        raise SourceMisconfigured(f"There is no source {name[:60]!r}. Use {', '.join(NAMES[:-1])} or {NAMES[-1]}.")

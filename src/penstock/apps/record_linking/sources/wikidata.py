@@ -7,13 +7,17 @@ from typing import Any
 
 from penstock.app_settings import RecordLinkingSettings
 from penstock.apps.record_linking.entity import Entity
-from penstock.apps.record_linking.sources.source import Budget, Found
+from penstock.apps.record_linking.sources.source import Budget, Found, SourceMisconfigured
 from penstock.apps.record_linking.sources.source_client import SourceClient
 from penstock.apps.record_linking.sources.source_options import options_of
 from penstock.apps.record_linking.sources.wikidata_errors import IdRefused, error_in
 from penstock.apps.record_linking.sources.wikidata_values import entity_of
+from penstock.config import Settings
 from penstock.errors import PermanentError, ThrottledError, TransientError
 
+WIKIDATA = "wikidata"
+# The made-up one of `penstock demo`.
+SAMPLE = "sample"
 _ENDPOINT = "PENSTOCK_LINKING_ENDPOINT"
 # Of one call, as the API has it for people who are no bots.
 _MOST = 50
@@ -28,11 +32,11 @@ _ALWAYS = ("mul", "en")
 class Wikidata:
     """One per process."""
 
-    name = "wikidata"
-    key = "linking:wikidata"
     most_ids = _MOST
 
-    def __init__(self, settings: RecordLinkingSettings) -> None:
+    def __init__(self, settings: RecordLinkingSettings, *, name: str = WIKIDATA) -> None:
+        self.name = name
+        self.key = f"linking:{name}"
         self._settings = settings
         self._client = SourceClient(
             options_of(settings, key=self.key, url=settings.linking_endpoint, setting=_ENDPOINT)
@@ -129,6 +133,17 @@ class Wikidata:
             f"The answer of {self._client.options.host} is JSON, but there is no {what!r} in it. Check {_ENDPOINT}: it"
             " ends with /w/api.php as a rule."
         )
+
+
+def sample_source(settings: Settings) -> Wikidata:
+    """The made-up Wikidata of `penstock demo`, which wants to know of nobody."""
+    if settings.sample_url is None:
+        raise SourceMisconfigured(
+            "The made-up source is part of `penstock up` where no application is named, and is not there. Start that, "
+            "or make the project anew with another source."
+        )
+    asked = {"linking_endpoint": f"{settings.sample_url}/w/api.php", "linking_user_agent": "penstock-demo"}
+    return Wikidata(settings.model_copy(update=asked), name=SAMPLE)
 
 
 def _without(batch: list[str], bad: str | None) -> list[list[str]]:

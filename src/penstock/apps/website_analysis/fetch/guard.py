@@ -13,6 +13,8 @@ from penstock.intake.sources.guard import is_public
 
 # A name with fifty addresses is not tried fifty times.
 _MOST_ADDRESSES = 3
+# RFC 6761: such names stand for loopback, also where the name service does not know it.
+_THIS_MACHINE = ".localhost"
 
 
 def is_allowed(host: str, port: int, allowed: tuple[str, ...]) -> bool:
@@ -38,6 +40,8 @@ async def addresses(host: str, port: int, allowed: tuple[str, ...]) -> list[str]
 
 
 async def _resolved(host: str) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
+    if host.endswith(_THIS_MACHINE):
+        return [ipaddress.IPv4Address("127.0.0.1")]
     try:
         loop = asyncio.get_running_loop()
         entries = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)

@@ -1,0 +1,27 @@
+"""The application that the demonstration works through: all that ships with Penstock, open for as long as a block."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from penstock.cli.session import Session
+
+if TYPE_CHECKING:
+    from penstock.engine.app import Penstock
+
+
+@asynccontextmanager
+async def everything(session: Session, *, sample_url: str | None = None) -> "AsyncIterator[Penstock]":
+    """Beside the session's own, which declares nothing; this one declares its stages when it is opened.
+    ``sample_url``: as the workers have it."""
+    from penstock.cli.applications import app
+    from penstock.engine.events import Events
+    from penstock.intake import importing
+
+    importing.install(app)
+    app.use(session.settings.model_copy(update={"sample_url": sample_url}), Events())
+    await app.open()
+    try:
+        yield app
+    finally:
+        await app.close()

@@ -1,7 +1,6 @@
 """What failed: found by its kind, looked at, tried again with care, mended."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -27,7 +26,7 @@ def failed(world: World) -> int:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def message(world: World) -> Iterator[int]:
+def message(world: World) -> int:
     """One that nobody could read, as the collector would have stored it."""
     rows = world.sql(
         "insert into penstock.dead_messages (transport, queue, raw, reason, deliveries, digest, token)"
@@ -35,7 +34,8 @@ def message(world: World) -> Iterator[int]:
         f'{{"v": 1, "task": "{IMAGE}"}}'.encode(),
         f"it is no envelope {IMAGE}",
     )
-    yield rows[0]["id"]
+    found: int = rows[0]["id"]
+    return found
 
 
 def groups(page: Page) -> int:

@@ -61,7 +61,7 @@ async def these(connection: Connection, job_ids: Sequence[int]) -> list[JobView]
         rows = await jobs.get_many(connection, job_ids)
         moved = await reads.job_movements(connection, [row["id"] for row in rows])
         now = await dead_letters.database_now(connection)
-    return [_view(row, moved[row["id"]], now) for row in rows]
+    return [view_of(row, moved[row["id"]], now) for row in rows]
 
 
 async def show(connection: Connection, job_id: int, errors: int = 3) -> JobDetails:

@@ -84,7 +84,7 @@ async def show(request: Request, actor: Viewer) -> Overview:
         stages=[stage_of(view) for view in seen.stages],
         attention=[Attention.model_validate(asdict(one)) for one in seen.attention],
         newest_dead_letters=[letter_of(row) for row in own.rows],
-        newest_jobs=[JobBody(**fields_of(job, imported.get(job.id))) for job in newest],
+        newest_jobs=[JobBody(**fields_of(job, imported.get(job.id), None)) for job in newest],
     )
 
 

@@ -171,7 +171,9 @@ def test_a_restart_loses_no_event_and_doubles_none(looker: Looker, world: World,
         assert {one[0] for one in page.evaluate("window.told") if one[1] == "object"} <= known
 
 
-def test_a_change_of_a_stage_is_on_the_screen_within_a_second(looker: Looker, world: World) -> None:
+def test_a_change_of_a_stage_is_on_the_screen_before_the_page_would_look_by_itself(
+    looker: Looker, world: World
+) -> None:
     page = looker.page("ann", "/stages")
     expect(page.locator("[data-live=live]")).to_be_visible()
     page.evaluate(
@@ -186,10 +188,10 @@ def test_a_change_of_a_stage_is_on_the_screen_within_a_second(looker: Looker, wo
     )
     asked_at = time.time() * 1000
     world.api("bob").post(f"/api/stages/{STAGE}/pause")
-    page.wait_for_function("window.seenAt !== null")
+    expect(_paused(page)).to_be_visible()
     took_ms = page.evaluate("window.seenAt") - asked_at
     world.api("bob").post(f"/api/stages/{STAGE}/resume")
-    # Well under a second on a machine with time to spare; the bound leaves room for one that has none.
+    # By itself the page looks every 5 s; told, it takes well under a second on a machine with time to spare.
     assert took_ms < 3000, took_ms
 
 

@@ -109,7 +109,7 @@ async def members(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """A time cut into equal parts. The clock of the database may differ a little: what is outside counts at the edge."""
+    """A time cut into equal parts. The clock of the database may differ: what is outside counts at the edge."""
 
     until: datetime
     hours: float

@@ -48,9 +48,10 @@ export function tellProblem(error: unknown): void {
     title: problem?.body.title ?? "That did not work",
     message: error instanceof Error ? error.message : String(error),
     autoClose: 12_000,
+    closeButtonProps: { "aria-label": "Close" },
   });
 }
 
 export function tellDone(message: string): void {
-  notifications.show({ color: "green", message, autoClose: 5000 });
+  notifications.show({ color: "green", message, autoClose: 5000, closeButtonProps: { "aria-label": "Close" } });
 }

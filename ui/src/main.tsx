@@ -1,7 +1,7 @@
 import { MantineProvider } from "@mantine/core";
-import "@mantine/core/styles.css";
+import "@mantine/core/styles.layer.css";
 import { Notifications } from "@mantine/notifications";
-import "@mantine/notifications/styles.css";
+import "@mantine/notifications/styles.layer.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { setNonce } from "get-nonce";

@@ -18,10 +18,10 @@ from penstock.apps.record_linking.shapes import options_body
 from penstock.apps.record_linking.shared import RecordLinking
 from penstock.apps.record_linking.sources.source import SourceMisconfigured
 from penstock.apps.record_linking.wire_setup import (
+    DatasetPreview,
     GuessBody,
     LinkingBody,
     LinkingSource,
-    PreviewBody,
     PreviewFields,
 )
 from penstock.service.actor import Operator, Viewer
@@ -43,7 +43,7 @@ _REQUEST = {"requestBody": {"required": True, "content": {"multipart/form-data":
 
 
 @router.post("/projects/preview", operation_id="previewProject", openapi_extra=_REQUEST, responses=documented(413, 415))
-async def preview(request: Request, actor: Operator) -> PreviewBody:
+async def preview(request: Request, actor: Operator) -> DatasetPreview:
     """The first rows of a file and what its columns probably are. Nothing is stored. The beginning of a large CSV is
     enough: no more than these rows are read of it."""
     async with uploaded(request) as upload:
@@ -65,11 +65,11 @@ async def linking(request: Request, actor: Viewer) -> LinkingBody:
     )
 
 
-def _looked_at(path: Path, called: str, *, safe: bool) -> PreviewBody:
+def _looked_at(path: Path, called: str, *, safe: bool) -> DatasetPreview:
     dataset = read_path(path, called, safe=safe)
     rows = list(islice(dataset.rows, PREVIEW_ROWS + 1))
     guessed = guess(dataset.columns, rows[:PREVIEW_ROWS])
-    return PreviewBody(
+    return DatasetPreview(
         columns=list(dataset.columns),
         rows=rows[:PREVIEW_ROWS],
         more=len(rows) > PREVIEW_ROWS,

@@ -16,7 +16,7 @@ class GuessBody(RoleBody):
     because: str = Field(description="Why it is taken for that, for people.")
 
 
-class PreviewBody(Wire):
+class DatasetPreview(Wire):
     """`roles`: a guess, by names and values; columns without one have none. `more`: there are rows behind these."""
 
     columns: list[str]

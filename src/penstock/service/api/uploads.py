@@ -58,7 +58,7 @@ class PreviewProblem(Wire):
     blocks: bool
 
 
-class PreviewBody(Wire):
+class UploadPreview(Wire):
     """`rowsEstimate` of rows or images; null where nobody can tell yet. `whole`: all of the file was looked at."""
 
     kind: Literal["csv", "xlsx", "zip", "image"] | None
@@ -104,7 +104,7 @@ _REQUEST = {
 
 
 @router.post("/preview", operation_id="previewUpload", openapi_extra=_REQUEST)
-async def preview(request: Request, actor: Operator) -> PreviewBody:
+async def preview(request: Request, actor: Operator) -> UploadPreview:
     """What the file holds, what its columns are taken for, and what is wrong with it, by the readers of the import. The
     first megabytes of a table are enough; `sizeBytes` says how large the whole is."""
     ground = ground_of(request)
@@ -133,7 +133,7 @@ def _turns(request: Request) -> asyncio.Semaphore:
     return turns
 
 
-async def _look(ground: Ground, fields: PreviewFields, parts: Sequence[UploadFile]) -> PreviewBody:
+async def _look(ground: Ground, fields: PreviewFields, parts: Sequence[UploadFile]) -> UploadPreview:
     if len(parts) > 1 or (fields.files or 1) > 1:
         heads = [(part.filename or "file", await part.read(_HEAD_BYTES)) for part in parts]
         found = look_at_images(heads, max(len(parts), fields.files or 1))
@@ -171,10 +171,10 @@ def _chosen(ground: Ground, fields: PreviewFields, found: Preview) -> PipelineDe
     return max(fitting, key=known, default=None)
 
 
-def _body(found: Preview, pipeline: PipelineDefinition | None, roles: dict[int, str], *, whole: bool) -> PreviewBody:
+def _body(found: Preview, pipeline: PipelineDefinition | None, roles: dict[int, str], *, whole: bool) -> UploadPreview:
     wrong = _unfit(found, pipeline)
     troubles = [*([] if wrong is None else [wrong]), *found.troubles]
-    return PreviewBody(
+    return UploadPreview(
         kind=found.kind,
         pipeline=None if pipeline is None else pipeline.name,
         whole=whole,

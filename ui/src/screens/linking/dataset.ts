@@ -1,7 +1,7 @@
 // A dataset before it is stored: a file, or what somebody pasted, which goes the same way.
 import { refused, type Schemas } from "~/api/client";
 
-export type Preview = Schemas["PreviewBody"];
+export type Preview = Schemas["DatasetPreview"];
 
 /** The beginning of a CSV is enough for its first rows; workbooks and JSON are read whole. */
 const HEAD_BYTES = 1024 * 1024;

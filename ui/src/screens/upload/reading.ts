@@ -3,7 +3,7 @@ import { refused, Problem, AWAY, type Schemas } from "~/api/client";
 import type { Roles } from "./roles";
 import type { DELIMITERS } from "./search";
 
-export type Preview = Schemas["PreviewBody"];
+export type Preview = Schemas["UploadPreview"];
 
 export type Reading = {
   pipeline?: string;

@@ -21,7 +21,7 @@ const route = getRouteApi("/dead-letters");
 /** Messages that no consumer could read. They belong to nobody, so to the admins. */
 export function Messages() {
   const { message, state: chosen } = route.useSearch();
-  const state = chosen === undefined ? ("open" as const) : chosen;
+  const state: "open" | "replayed" | "all" = chosen ?? "open";
   const navigate = route.useNavigate();
   const found = useInfiniteQuery({
     queryKey: ["object", "message", "list", state],

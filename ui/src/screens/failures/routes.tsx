@@ -21,7 +21,7 @@ export const failuresRoutes = [
     validateSearch: (search: Search) =>
       known({
         tab: oneOf(search.tab, ["messages"]),
-        state: oneOf(search.state, ["replayed", "all"]),
+        state: oneOf(search.state, ["replayed", "all"] as const),
         pipeline: text(search.pipeline),
         stage: text(search.stage),
         group: text(search.group),

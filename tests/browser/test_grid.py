@@ -169,7 +169,7 @@ def test_all_that_match_but_one_run_again_as_a_job_with_progress(looker: Looker,
     expect(selection).to_contain_text("All 50 matching")
     page.get_by_role("checkbox", name=f"Select {items[49]}").uncheck()
     expect(selection).to_contain_text("All 49 matching")
-    page.get_by_role("button", name="Run again").click()
+    page.get_by_role("region", name="Selection").get_by_role("button", name="Run again").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("49 failed")
     dialog.get_by_role("button", name="Run 49 again").click()
@@ -251,7 +251,7 @@ def test_a_viewer_sees_the_buttons_and_why_they_do_nothing(looker: Looker, world
     item = grid_world.ids(world, job)[0]
     page = looker.page("eve", f"/jobs/{job}")
     page.get_by_role("checkbox", name=f"Select {item}").check()
-    button = page.get_by_role("button", name="Run again")
+    button = page.get_by_role("region", name="Selection").get_by_role("button", name="Run again")
     expect(button).to_have_attribute("aria-disabled", "true")
     button.hover()
     expect(page.get_by_role("tooltip")).to_contain_text("needs the role operator")

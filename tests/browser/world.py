@@ -20,7 +20,8 @@ from penstock.service.listening import bind
 from penstock.storage import tokens, users
 from tests.cli.conftest import ROOT, Background, environment, interruptible
 
-USERS = {"root": "admin", "ann": "operator", "bob": "operator", "eve": "viewer"}
+# "admin" is the one that `penstock up` makes where nobody is there.
+USERS = {"admin": "admin", "root": "admin", "ann": "operator", "bob": "operator", "eve": "viewer"}
 
 
 class World:
@@ -121,6 +122,8 @@ class World:
         async def add(connection: asyncpg.Connection) -> None:
             for name, role in USERS.items():
                 user = await users.create(connection, name=name, role=role)
+                if user is None:  # the admin that `penstock up` made
+                    user = await users.by_name(connection, name)
                 assert user is not None
                 token = self._tokens[name] = secrets.token_urlsafe(32)
                 await tokens.create(

@@ -61,6 +61,16 @@ async def test_reprocessing_the_failed_tasks_of_a_job_keeps_the_counts_right(app
     assert (counts.total, counts.done, counts.error) == (30, 30, 0)
 
 
+async def test_a_job_that_was_just_cancelled_can_be_run_again_at_once(app, record, working):
+    job = await record.enqueue_many([{"label": str(n)} for n in range(2500)])
+    await job.cancel()
+    # Nobody has swept its lanes yet.
+    assert await job.reprocess(statuses=(State.CANCELLED,)) == 2500
+    assert (await job.counts()).pending == 2500
+    async with working():
+        assert (await job.wait(30)).done == 2500
+
+
 async def test_cancelling_a_job_touches_one_row_and_shows_at_once(app, record, working):
     job = await record.enqueue_many([{"label": str(n)} for n in range(3000)])
     async with app.connection() as connection:

@@ -101,7 +101,7 @@ HOT = [
         {"queue_pkey", "queue_unique"},
     ),
     ("cancel", queue.cancel, (1, "ann"), {"queue_pkey"}),
-    ("sweep cancelled", queue.sweep_cancelled, (1000,), {"queue_ready", "queue_pkey"}),
+    ("sweep cancelled", queue.sweep_cancelled, (1000, None), {"queue_ready", "queue_pkey"}),
     ("asked to stop", queue.asked_to_stop, ([1, 2],), {"queue_cancel"}),
     ("asked to wait", queue.asked_to_wait, ([1, 2],), {"queue_leased"}),
     ("count leased", queue.count_leased, ([1],), {"queue_leased"}),

@@ -17,6 +17,7 @@ SecondsOption = Annotated[
 SizeOption = Annotated[int, typer.Option("--size", min=100, max=100_000, help="Rows of the catalogue.")]
 RemoveOption = Annotated[bool, typer.Option("--remove", help="Take the demonstration away again.")]
 _PLACES_SECONDS = 20.0
+_USERS = 1000
 
 
 def register(app: typer.Typer) -> None:
@@ -27,7 +28,7 @@ def register(app: typer.Typer) -> None:
         """Fill a fresh instance with a small world and keep it moving. Needs `penstock up` in another terminal.
 
         A catalogue with rows that fail, 300 articles, 12 websites on this machine, people to be linked, a shop with a
-        limit and a paused stage; everything belongs to the user demo, and nothing leaves this machine. Run again, it
+        limit and a paused stage; nothing leaves this machine. Run again, it
         goes on where it was. --remove takes it away.
         """
         from penstock.cli import demo_removal
@@ -45,7 +46,7 @@ async def _show(session: Session, app: "Penstock", seconds: float, size: int) ->
     from penstock.cli.demo_motion import keep_moving
     from penstock.cli.demo_world import World
 
-    world = World(app, size=size)
+    world = World(app, owner=await _owner(app), size=size)
     stored = {}
     for name, fill in world.parts():
         session.out.say(f"{name:<10} …")
@@ -67,6 +68,15 @@ _NEXT = (
     "  Stages       one is paused, one waits for its limit\n"
     "When you have seen enough: `penstock demo --remove`."
 )
+
+
+async def _owner(app: "Penstock") -> str:
+    """The admin that `penstock up` made, who has just opened its link; the demonstration's own user elsewhere."""
+    from penstock.cli.demo_world import OWNER
+    from penstock.engine import accounts
+
+    there = await accounts.list_users(app, limit=_USERS)
+    return next((one.name for one in there if one.name == accounts.FIRST_ADMIN and one.disabled_at is None), OWNER)
 
 
 async def _served(session: Session) -> None:

@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from penstock.cli.demo_world import OWNER, RECEIPTS, World
-from penstock.engine import job_views
 
 if TYPE_CHECKING:
     from penstock.cli.session import Session
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 _EVERY_SECONDS = 4.0
 _LOOK_SECONDS = 0.5
 _RECEIPTS = 25
-_JOBS = 200
 _ARTICLES = 50
 
 
@@ -26,11 +24,11 @@ async def keep_moving(session: "Session", app: "Penstock", world: World, seconds
     progress = session.out.progress(None)
     try:
         while not moving.done():
-            total, finished, failed = await _counted(app)
+            total, finished, failed = await _counted(world)
             progress.update(finished, failed=failed, total=total)
             await asyncio.wait([moving], timeout=_LOOK_SECONDS)
         await moving
-        total, finished, failed = await _counted(app)
+        total, finished, failed = await _counted(world)
         progress.end(finished, failed=failed)
     except asyncio.CancelledError:
         progress.detach()
@@ -48,10 +46,11 @@ async def _move(app: "Penstock", world: World, until: float) -> None:
     number = int(time.time()) % 1_000_000
     try:
         while time.monotonic() < until:
-            job = await world.job(RECEIPTS)
+            found = await world.jobs(RECEIPTS)
+            job, owner = (found[0].id, found[0].owner) if found else (None, OWNER)
             for _ in range(_RECEIPTS):
                 number += 1
-                await app.enqueue("send_receipt", {"order": number}, owner=OWNER, job_id=job)
+                await app.enqueue("send_receipt", {"order": number}, owner=owner, job_id=job)
             await _rewrite(search)
             await asyncio.sleep(min(_EVERY_SECONDS, max(0.0, until - time.monotonic())))
     finally:
@@ -75,9 +74,7 @@ async def _rewrite(search: Any) -> None:
         await writing.update(search, article.slug, change, by=OWNER)
 
 
-async def _counted(app: "Penstock") -> tuple[int, int, int]:
+async def _counted(world: World) -> tuple[int, int, int]:
     """Total, finished and failed of everything that is the demonstration's."""
-    async with app.connection() as connection:
-        views = await job_views.page(connection, before=None, owner=OWNER, limit=_JOBS)
-    counts = [view.counts for view in views]
+    counts = [view.counts for view in await world.jobs()]
     return sum(one.total for one in counts), sum(one.finished for one in counts), sum(one.error for one in counts)

@@ -1,10 +1,12 @@
 """`penstock demo --remove`: takes the world of the demonstration away again, and its shop where nobody serves it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from penstock.cli.demo_ground import everything
-from penstock.cli.demo_world import GUEST, JOB_PREFIX, OWNER
+from penstock.cli.demo_ledger import Ledger
+from penstock.cli.demo_world import GUEST, JOB_PREFIX, OWNER, PROJECT_NOTED
 from penstock.cli.session import Session
 
 if TYPE_CHECKING:
@@ -64,29 +66,33 @@ async def _remove_world(app: "Penstock") -> dict[str, Any]:
     from penstock.engine import accounts
     from penstock.engine.acting import By
 
-    projects, articles, jobs = await _remove_projects(app), await _remove_articles(app), await _remove_jobs(app)
+    noted = await Ledger(app).read()
+    projects = await _remove_project(app, noted.pop(PROJECT_NOTED, None))
+    articles, jobs = await _remove_articles(app), await _remove_jobs(app, list(noted.values()))
     async with app.connection() as connection:
         gone = await products.remove(connection, [one.gtin for one in sample.products() if one.gtin])
     await _undo_steering(app)
+    await Ledger(app).close()
     for name in (OWNER, GUEST):
         # Names are never given twice, so that the audit log stays true: a user can be disabled, not taken away.
         await accounts.change_user(app, name, disabled=True, by=By.command_line())
     return {"jobs": jobs, "articles": articles, "projects": projects, "products": gone}
 
 
-async def _remove_projects(app: "Penstock") -> int:
+async def _remove_project(app: "Penstock", number: int | None) -> int:
     from penstock.apps.record_linking import projects, removing
     from penstock.apps.record_linking.shared import RecordLinking
 
+    if number is None:
+        return 0
     linking = RecordLinking(app)
     try:
-        async with app.connection() as connection:
-            found = await projects.page(connection, owner=OWNER, limit=_PAGE)
-        for one in found:
-            await removing.delete(linking, one.id, OWNER)
+        with suppress(projects.ProjectNotFound):  # somebody deleted it already
+            await removing.delete(linking, number, OWNER)
+            return 1
+        return 0
     finally:
         await linking.close()
-    return len(found)
 
 
 async def _remove_articles(app: "Penstock") -> int:
@@ -107,11 +113,16 @@ async def _remove_articles(app: "Penstock") -> int:
         await search.close()
 
 
-async def _remove_jobs(app: "Penstock") -> int:
+async def _remove_jobs(app: "Penstock", noted: Sequence[int]) -> int:
+    """Those it made, and imports of its articles."""
     from penstock.engine import job_views
     from penstock.engine.steering import jobs
 
-    count = 0
+    async with app.connection() as connection:
+        there = await job_views.these(connection, noted)
+    for view in there:
+        await jobs.delete(app, view.id, by=OWNER)
+    count = len(there)
     while True:
         async with app.connection() as connection:
             found = await job_views.page(connection, before=None, owner=OWNER, limit=_PAGE)
@@ -123,8 +134,6 @@ async def _remove_jobs(app: "Penstock") -> int:
 
 
 async def _undo_steering(app: "Penstock") -> None:
-    from contextlib import suppress
-
     from penstock.cli.demo_app import SUPPLIER
     from penstock.engine.steering import limits, stages
     from penstock.errors import PenstockError

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.cli.demo_ledger import Ledger
 from penstock.engine import accounts, job_views
 from penstock.engine.acting import By, Role
 from penstock.engine.background import Enqueueable
@@ -17,28 +18,32 @@ if TYPE_CHECKING:
     from penstock.apps.record_linking.project import Project
     from penstock.apps.record_linking.shared import RecordLinking
     from penstock.engine.app import Penstock
+    from penstock.engine.job_views import JobView
 
-# Whose everything is, and by that known: also to `penstock demo --remove`.
+# Who steers, and whose the shared articles are.
 OWNER = "demo"
 GUEST = "demo-guest"
 JOB_PREFIX = "demo: "
 RECEIPTS = "receipts"
+PROJECT_NOTED = "project"
 CATALOGUE, SITES, PROJECT = "Spring assortment", "Businesses of three towns", "Card index of the county library"
 _ARTICLES_SOURCE = "demo"
 _SITE_PAGES = 4
 _SITE_PROMPTS = 8
 _SUPPLIER_PER_SECOND = 2.0
-_JOBS_LOOKED_AT = 200
 
 Part = tuple[str, Callable[[], Awaitable[str]]]
 
 
 class World:
-    """``size``: rows of the catalogue. The settings of ``app`` say where the made-up places are."""
+    """``owner``: whose jobs and projects they are, so that whoever looks sees them. ``size``: rows of the catalogue.
+    The settings of ``app`` say where the made-up places are."""
 
-    def __init__(self, app: "Penstock", *, size: int) -> None:
+    def __init__(self, app: "Penstock", *, owner: str, size: int) -> None:
         self._app = app
+        self._owner = owner
         self._size = size
+        self._ledger = Ledger(app)
 
     def parts(self) -> list[Part]:
         """Those that can be seen at work first come last: they begin in front of whoever looks."""
@@ -104,18 +109,18 @@ class World:
         linking = RecordLinking(self._app)
         try:
             async with self._app.connection() as connection:
-                there = await projects.page(connection, owner=OWNER)
-            project = next((one for one in there if one.name == PROJECT), None)
+                number = (await self._ledger.read()).get(PROJECT_NOTED, 0)
+                project = await projects.get(connection, number)
             if project is None:
                 project = await self._project(linking)
+                await self._ledger.note(PROJECT_NOTED, project.id, by=OWNER)
             with suppress(IllegalMove):  # its run goes on
                 await matching.start(linking, project.id, "new", by=OWNER)
         finally:
             await linking.close()
         return f"project {project.id}: a card index of people, matched against a made-up Wikidata"
 
-    @staticmethod
-    async def _project(linking: "RecordLinking") -> "Project":
+    async def _project(self, linking: "RecordLinking") -> "Project":
         from penstock.apps.record_linking import creating
         from penstock.apps.record_linking.reading import read_path
         from penstock.cli import sample_persons
@@ -125,7 +130,9 @@ class World:
             path.write_text(sample_persons.records(), "utf-8")
             dataset = read_path(path, path.name)
             options = {"types": ["Q5"]}
-            return await creating.create(linking, dataset, name=PROJECT, owner=OWNER, source="sample", options=options)
+            return await creating.create(
+                linking, dataset, name=PROJECT, owner=self._owner, source="sample", options=options
+            )
 
     async def _sites(self) -> str:
         from penstock.apps.website_analysis.submitting import Wish, submit
@@ -136,9 +143,10 @@ class World:
         urls = [f"http://{slug}.localhost:{port}/" for slug in sample_pages.businesses()]
         wish = Wish(urls=urls, options={"pages": _SITE_PAGES, "prompts": _SITE_PROMPTS})
         submission = Submission(
-            owner=OWNER, pipeline="sites", name=SITES, by=By.command_line(), idempotency_key=f"{JOB_PREFIX}sites"
+            owner=self._owner, pipeline="sites", name=SITES, by=By.command_line(), idempotency_key=f"{JOB_PREFIX}sites"
         )
         added = await submit(self._app, submission, wish)
+        await self._ledger.note("sites", added.job_id, by=OWNER)
         return f"analysis {added.job_id} of {added.sites} websites on this machine; one is down, one must not be read"
 
     async def _catalogue(self) -> str:
@@ -147,7 +155,7 @@ class World:
 
         await products_import.store(self._app, enumerate(sample.products(), start=1))
         submission = Submission(
-            owner=OWNER,
+            owner=self._owner,
             pipeline="catalogue",
             file_name="spring-assortment.csv",
             name=CATALOGUE,
@@ -156,18 +164,29 @@ class World:
             idempotency_key=f"{JOB_PREFIX}catalogue",
         )
         done = await submit_file(self._app, submission, _once(sample.long_file(self._size).encode()))
+        await self._ledger.note("catalogue", done.job_id, by=OWNER)
         return f"job {done.job_id}: {self._size:,} rows of spring-assortment.csv, some of which fail"
 
     async def shop_job(self, task: str, rows: Sequence[Mapping[str, Any]], name: str) -> None:
         """Where there is no such job yet."""
         if await self.job(name) is None:
-            enqueueable = Enqueueable[Any, Any](self._app, self._app.pipelines[task], EnqueueOptions(owner=OWNER))
-            await enqueueable.enqueue_many(rows, name=f"{JOB_PREFIX}{name}")
+            chosen = EnqueueOptions(owner=self._owner)
+            job = await Enqueueable[Any, Any](self._app, self._app.pipelines[task], chosen).enqueue_many(
+                rows, name=f"{JOB_PREFIX}{name}"
+            )
+            await self._ledger.note(name, job.id, by=OWNER)
 
     async def job(self, name: str) -> int | None:
+        """None also where somebody has deleted it."""
+        return next((view.id for view in await self.jobs(name)), None)
+
+    async def jobs(self, *names: str) -> "list[JobView]":
+        """Those of these names, or all."""
+        noted = await self._ledger.read()
         async with self._app.connection() as connection:
-            there = await job_views.page(connection, before=None, owner=OWNER, limit=_JOBS_LOOKED_AT)
-        return next((view.id for view in there if view.name == f"{JOB_PREFIX}{name}"), None)
+            return await job_views.these(
+                connection, [id for name, id in noted.items() if name != PROJECT_NOTED and (not names or name in names)]
+            )
 
 
 async def _once(data: bytes) -> AsyncIterator[bytes]:

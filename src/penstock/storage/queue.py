@@ -148,8 +148,9 @@ async def hasten(connection: Connection, job_id: int, task_ids: Sequence[int] | 
     return len(await connection.fetch(_sql.hasten, job_id, task_ids, batch))
 
 
-async def sweep_cancelled(connection: Connection, batch: int) -> int:
-    count: int = await connection.fetchval(_sql.sweep_cancelled, batch)
+async def sweep_cancelled(connection: Connection, batch: int, job_id: int | None = None) -> int:
+    """Of all lanes, or of those of one job."""
+    count: int = await connection.fetchval(_sql.sweep_cancelled, batch, job_id)
     return count
 
 

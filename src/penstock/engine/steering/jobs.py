@@ -62,6 +62,8 @@ async def reprocess(
         state, _ = await job_counts.read(connection, job_id)
         lifecycle.require_of_job("reprocess", state, f"job {job_id}")
         await require_stage(connection, await _pipeline(connection, job_id), from_stage)
+        if State.CANCELLED in statuses:
+            await _end_cancelled(connection, job_id)
         until = await jobs.database_now(connection)
     total = await hasten(app, job_id, by=by) if State.PENDING in statuses else 0
     for status in statuses:
@@ -82,6 +84,14 @@ async def reprocess(
     await app.wake_all()
     app.events.emit("tasks.reprocessed", job=job_id, count=total, by=by)
     return total
+
+
+async def _end_cancelled(connection: Any, job_id: int) -> None:
+    """A cancel marks the lanes, and upkeep ends what waits in them a moment later: whoever runs it again at once must
+    not find nothing."""
+    await lanes.follow_jobs(connection)
+    while await queue.sweep_cancelled(connection, _BATCH, job_id):
+        pass
 
 
 async def hasten(app: "Penstock", job_id: int, *, by: str, task_ids: Sequence[int] | None = None) -> int:

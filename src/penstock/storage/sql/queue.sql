@@ -249,7 +249,7 @@ update penstock.queue set run_at = now(), updated_at = now()
 where task_id = any (array(select task_id from chosen)) returning task_id
 
 -- name: sweep_cancelled
--- Ends what still waits in cancelled lanes, a batch at a time. The cancel itself touched only the lane.
+-- Ends what still waits in cancelled lanes, or in those of one job, a batch at a time. The cancel itself touched only the lane.
 with doomed as (
     select q.task_id from penstock.lanes l
     join penstock.stages s on s.pipeline = l.pipeline
@@ -257,7 +257,7 @@ with doomed as (
         select task_id from penstock.queue
         where stage = s.id and lane = l.id and worker is null
         limit $1 for update skip locked) q
-    where l.cancelled_at is not null and l.active
+    where l.cancelled_at is not null and l.active and ($2::bigint is null or l.job_id = $2)
     limit $1
 ), ended as (
     delete from penstock.queue where task_id = any (array(select task_id from doomed))

@@ -57,7 +57,8 @@ export function Letters() {
   const fetchPage: FetchPage<Letter> = useCallback(
     async ({ after }, pageSize, signal) => {
       const page = await ask(api.GET("/api/dead-letters", { params: { query: { pipeline, group, userId, after, pageSize } }, signal }));
-      return { items: page.items, startCursor: null, endCursor: page.nextCursor, more: page.nextCursor !== null };
+      // The list goes one way only: a place at its start is named, never asked for.
+      return { items: page.items, startCursor: after ?? "start", endCursor: page.nextCursor ?? "end", more: page.nextCursor !== null };
     },
     [pipeline, group, userId],
   );

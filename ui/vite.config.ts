@@ -17,6 +17,8 @@ export default defineConfig({
     // A strict policy knows no data: addresses for scripts and styles.
     assetsInlineLimit: 0,
     reportCompressedSize: false,
+    // What many screens share comes in one file instead of fifty small ones.
+    rolldownOptions: { output: { advancedChunks: { groups: [{ name: "shared", test: /node_modules/, minShareCount: 6 }] } } },
   },
   server: { proxy: { "/api": service, "/login": service } },
   test: { environment: "node", include: ["src/**/*.test.ts"] },

@@ -128,4 +128,3 @@ def test_the_screens_hold_in_the_dark_and_on_a_telephone(looker: Looker, failed:
         ).to_be_visible()
         assert looker.axe(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
-

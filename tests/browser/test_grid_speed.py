@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(3600 if "PENSTOCK_TEST_GRID_ROWS" in os.environ
 
 # The goals: 10,000,000 items in the database, 100,000 rows scrolled.
 ITEMS = int(os.environ.get("PENSTOCK_TEST_GRID_ITEMS", "200000"))
-ROWS = int(os.environ.get("PENSTOCK_TEST_GRID_ROWS", "20000"))
+ROWS = int(os.environ.get("PENSTOCK_TEST_GRID_ROWS", "6000"))
 PER_SECOND = 200
 ALLOWED = 3
 PAGE_MS, PAINTED_MS, CHANGE_MS, HEAP_MB = 150, 300, 500, 150

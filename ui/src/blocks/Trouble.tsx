@@ -32,7 +32,7 @@ export function Trouble({ error, again }: { error: unknown; again?: () => void }
 /** On a cold load only: what is shown stays while it is fetched again. */
 export function Loading({ rows = 6 }: { rows?: number }) {
   return (
-    <Stack gap="xs" aria-busy aria-label="Loading">
+    <Stack gap="xs" role="status" aria-busy aria-label="Loading">
       {Array.from({ length: rows }, (_, row) => (
         <Group key={row} wrap="nowrap">
           <Skeleton height={14} width="20%" />

@@ -1,22 +1,25 @@
 import { Stack, Tabs } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import { number } from "~/address";
 import { GoTo } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
 import { GridTab } from "./GridTab";
-import { ItemDrawer } from "./ItemDrawer";
 import { JobActions } from "./JobActions";
 import { JobNotices } from "./JobNotices";
 import { JobSummary } from "./JobSummary";
-import { PendingTab } from "./PendingTab";
 import { TABS } from "./routes";
-import { SettingsTab } from "./SettingsTab";
-import { TimelineTab } from "./TimelineTab";
 import { useJob, type JobDetail } from "./useJob";
 
 const route = getRouteApi("/jobs/$jobId");
+
+// Fetched when somebody looks: whoever comes for the rows does not wait for charts.
+const PendingTab = lazy(() => import("./PendingTab").then((module) => ({ default: module.PendingTab })));
+const SettingsTab = lazy(() => import("./SettingsTab").then((module) => ({ default: module.SettingsTab })));
+const TimelineTab = lazy(() => import("./TimelineTab").then((module) => ({ default: module.TimelineTab })));
+const ItemDrawer = lazy(() => import("./ItemDrawer").then((module) => ({ default: module.ItemDrawer })));
 
 export function Job() {
   const { jobId } = route.useParams();
@@ -67,27 +70,31 @@ function Shown({ job }: { job: JobDetail }) {
             <Tabs.Tab value="timeline">Timeline</Tabs.Tab>
             <Tabs.Tab value="settings">Settings</Tabs.Tab>
           </Tabs.List>
-          <Tabs.Panel value="grid">
-            <GridTab job={job} />
-          </Tabs.Panel>
-          <Tabs.Panel value="pending">
-            <PendingTab job={job} />
-          </Tabs.Panel>
-          <Tabs.Panel value="timeline">
-            <TimelineTab job={job} />
-          </Tabs.Panel>
-          <Tabs.Panel value="settings">
-            <SettingsTab job={job} />
-          </Tabs.Panel>
+          <Suspense fallback={<Loading />}>
+            <Tabs.Panel value="grid">
+              <GridTab job={job} />
+            </Tabs.Panel>
+            <Tabs.Panel value="pending">
+              <PendingTab job={job} />
+            </Tabs.Panel>
+            <Tabs.Panel value="timeline">
+              <TimelineTab job={job} />
+            </Tabs.Panel>
+            <Tabs.Panel value="settings">
+              <SettingsTab job={job} />
+            </Tabs.Panel>
+          </Suspense>
         </Tabs>
       </Stack>
       {search.item !== undefined && (
-        <ItemDrawer
-          itemId={search.item}
-          onClose={() => open(undefined)}
-          onGo={open}
-          among={tab === "pending" ? { statuses: ["PENDING", "PROCESSING"] } : { statuses: search.status, byTime: search.sort === "updated" }}
-        />
+        <Suspense>
+          <ItemDrawer
+            itemId={search.item}
+            onClose={() => open(undefined)}
+            onGo={open}
+            among={tab === "pending" ? { statuses: ["PENDING", "PROCESSING"] } : { statuses: search.status, byTime: search.sort === "updated" }}
+          />
+        </Suspense>
       )}
     </Page>
   );

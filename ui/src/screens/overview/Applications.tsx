@@ -139,7 +139,7 @@ function Articles() {
     );
   return (
     <>
-      {many(coverage.total, "article")}, {count(coverage.indexed)} <GoTo to="/index">indexed</GoTo>
+      {many(coverage.total, "article")}, {count(coverage.indexed)} <GoTo to="/index" underline="always">indexed</GoTo>
     </>
   );
 }

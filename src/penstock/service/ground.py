@@ -22,11 +22,7 @@ _TYPES = {
     "site": "site",
     "project": "project",
     "query": "article",
-    "setting": "setting",
-    "settings": "setting",
     "source": "source",
-    "token": "token",
-    "user": "user",
 }
 
 
@@ -58,7 +54,8 @@ class Ground:
             return
         if len(self._looked) >= _SEEN_MOST:
             self._looked.clear()
-        await self.note(entry)
+        async with self.app.connection() as connection:
+            await audit.append(connection, entry)
         self._looked[key] = now
 
 

@@ -3,9 +3,9 @@ import type { LiveEvent } from "./events";
 
 /** A lone change is fetched at once; what is shown is fetched again at most this often, however much happens. */
 const AT_MOST_EVERY_MS = 150;
-/** What sums up the whole system changes with every item: once a second is as much as anybody can read. */
+/** What sums up the whole system, or lists everything, changes with every item: once a second is as much as anybody can read. */
 const SUMS_EVERY_MS = 1000;
-const SUMS = new Set<unknown>(["overview", "stages", "workers"]);
+const SUMS = new Set<unknown>(["overview", "stages", "workers", "jobs"]);
 
 export type Waiting = { key: QueryKey; everyMs: number };
 

@@ -15,6 +15,11 @@ export function useMe(): Me {
   }).data;
 }
 
+/** Whose things a list asks for: everybody's only for admins, whatever an address that somebody sent them says. */
+export function useWhose(everybody: boolean | undefined): "me" | "all" {
+  return useMe().role === "admin" && everybody ? "all" : "me";
+}
+
 /** null: allowed. Else the sentence that a disabled button shows. */
 export function useRefusal(needed: Role, owner?: string | null): string | null {
   const me = useMe();

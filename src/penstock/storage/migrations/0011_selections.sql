@@ -3,7 +3,7 @@
 create table penstock.selections (
     id         bigint generated always as identity primary key,
     owner      text not null,                  -- who made it
-    -- Which items match: job, statuses, since, until, type, group, everybody. Empty where items were picked one by one.
+    -- Which items match: jobId, statuses, since, until, type, group, owner. Empty where items were picked one by one.
     filter     jsonb not null default '{}',
     picked     bigint[],                       -- null: all that match but `left_out`
     left_out   bigint[] not null default '{}',

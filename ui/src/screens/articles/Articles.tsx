@@ -1,10 +1,11 @@
-import { Button, Checkbox, Group, Text, TextInput } from "@mantine/core";
+import { Box, Button, Group, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { FilePlus2, FileUp } from "lucide-react";
 import { useMemo, useRef, useState } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
+import { Everybodys } from "~/blocks/Everybodys";
 import { GoTo } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
@@ -13,7 +14,7 @@ import { many } from "~/blocks/wording";
 import { Grid, type Column } from "~/grid/Grid";
 import { useWindow, type FetchPage } from "~/grid/useWindow";
 import { Allowed } from "~/shell/Allowed";
-import { useMe } from "~/shell/me";
+import { useWhose } from "~/shell/me";
 import { useArticleEvents } from "./articleEvents";
 import { ImportDialog } from "./ImportDialog";
 import { IndexChip } from "./IndexChip";
@@ -42,10 +43,9 @@ const COLUMNS: Column<Row>[] = [
 ];
 
 export function Articles() {
-  const { author, all, add } = useSearch({ from: "/articles" });
+  const { author, everybody, add } = useSearch({ from: "/articles" });
   const navigate = useNavigate({ from: "/articles" });
-  const me = useMe();
-  const userId = all && me.role === "admin" ? "all" : "me";
+  const userId = useWhose(everybody);
   const filters = useMemo(() => ({ author, userId }) as const, [author, userId]);
   const list = useArticles(filters);
 
@@ -70,17 +70,9 @@ export function Articles() {
     >
       <Group gap="sm" align="flex-end">
         <AuthorFilter author={author} onChange={(author) => void navigate({ search: (was) => ({ ...was, author }), replace: true })} />
-        {me.role === "admin" && (
-          <Checkbox
-            label="Everybody's articles"
-            checked={all ?? false}
-            pb={8}
-            onChange={(event) => {
-              const all = event.currentTarget.checked || undefined;
-              void navigate({ search: (was) => ({ ...was, all }) });
-            }}
-          />
-        )}
+        <Box pb={8}>
+          <Everybodys checked={everybody} onChange={(chosen) => void navigate({ search: (was) => ({ ...was, everybody: chosen }) })} />
+        </Box>
         {list.fresh > 0 && (
           <Button size="xs" radius="xl" mb={4} onClick={list.showNew}>
             {list.fresh >= MOST_NEW ? `${MOST_NEW} or more` : list.fresh} new

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
+import { Box, Button, Group, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
@@ -6,13 +6,14 @@ import { Bookmark, RotateCw, Search as SearchIcon } from "lucide-react";
 import { useMemo, useRef, useState } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
+import { Everybodys } from "~/blocks/Everybodys";
 import { GoToButton } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { milliseconds } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
 import { useKeys, type Key } from "~/shell/keys";
-import { useMe } from "~/shell/me";
+import { useWhose } from "~/shell/me";
 import { useArticleEvents } from "./articleEvents";
 import { CoverageLine } from "./CoverageLine";
 import { dayEnd, dayStart } from "./days";
@@ -30,10 +31,10 @@ const MODES = [
 
 export function SearchPage() {
   const search = useSearch({ from: "/search" });
-  const { q, author, since, until, all } = search;
+  const { q, author, since, until, everybody } = search;
+  const userId = useWhose(everybody);
   const mode: Mode = search.mode ?? "hybrid";
   const navigate = useNavigate({ from: "/search" });
-  const me = useMe();
   const box = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLOListElement>(null);
   const [saving, setSaving] = useState(false);
@@ -45,7 +46,7 @@ export function SearchPage() {
     author,
     since: dayStart(since),
     until: dayEnd(until),
-    userId: all && me.role === "admin" ? ("all" as const) : ("me" as const),
+    userId,
   };
   const found = useInfiniteQuery({
     // Not among the keys that the stream refreshes: results would move under the pointer.
@@ -96,9 +97,9 @@ export function SearchPage() {
           />
           <TextInput label="Changed from" type="date" size="xs" value={since?.slice(0, 10) ?? ""} onChange={(event) => set({ since: event.currentTarget.value || undefined })} />
           <TextInput label="to" type="date" size="xs" value={until?.slice(0, 10) ?? ""} onChange={(event) => set({ until: event.currentTarget.value || undefined })} />
-          {me.role === "admin" && (
-            <Checkbox label="Everybody's" pb={6} checked={all ?? false} onChange={(event) => set({ all: event.currentTarget.checked || undefined })} />
-          )}
+          <Box pb={6}>
+            <Everybodys checked={everybody} onChange={(chosen) => set({ everybody: chosen })} />
+          </Box>
         </Group>
       </Stack>
 

@@ -1,8 +1,9 @@
-import { Button, Checkbox, Group, SegmentedControl, Stack } from "@mantine/core";
+import { Button, Group, SegmentedControl, Stack } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
+import { Everybodys } from "~/blocks/Everybodys";
 import { GoTo } from "~/blocks/links";
 import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
@@ -10,7 +11,7 @@ import { When } from "~/blocks/When";
 import { ago, count, sentence } from "~/blocks/wording";
 import { Grid, type Column } from "~/grid/Grid";
 import { useWindow, type FetchPage } from "~/grid/useWindow";
-import { useMe } from "~/shell/me";
+import { useWhose } from "~/shell/me";
 import { useArticleEvents } from "./articleEvents";
 import { STATUSES } from "./routes";
 
@@ -76,10 +77,9 @@ function whyOf(task: Task): string {
 
 /** Embedding tasks, newest first. Known ones change in place; new ones wait behind a pill. */
 export function Tasks({ counts }: { counts: Schemas["QueueBody"] }) {
-  const { status, all } = useSearch({ from: "/index" });
+  const { status, everybody } = useSearch({ from: "/index" });
   const navigate = useNavigate({ from: "/index" });
-  const me = useMe();
-  const userId = all && me.role === "admin" ? ("all" as const) : ("me" as const);
+  const userId = useWhose(everybody);
   const [fresh, setFresh] = useState(0);
   const [round, setRound] = useState(0);
 
@@ -117,16 +117,7 @@ export function Tasks({ counts }: { counts: Schemas["QueueBody"] }) {
           onChange={(value) => void navigate({ search: (was) => ({ ...was, status: STATUSES.find((one) => one === value) }) })}
           style={{ overflowX: "auto", maxWidth: "100%" }}
         />
-        {me.role === "admin" && (
-          <Checkbox
-            label="Everybody's"
-            checked={all ?? false}
-            onChange={(event) => {
-              const all = event.currentTarget.checked || undefined;
-              void navigate({ search: (was) => ({ ...was, all }) });
-            }}
-          />
-        )}
+        <Everybodys checked={everybody} onChange={(chosen) => void navigate({ search: (was) => ({ ...was, everybody: chosen }) })} />
         {fresh > 0 && (
           <Button
             size="compact-sm"

@@ -16,7 +16,7 @@ export const articlesRoutes = [
     validateSearch: (search: Search) =>
       known({
         author: text(search.author),
-        all: flag(search.all),
+        everybody: flag(search.everybody),
         add: flag(search.add),
       }),
     component: lazyRouteComponent(() => import("./Articles"), "Articles"),
@@ -47,7 +47,7 @@ export const articlesRoutes = [
         author: text(search.author),
         since: time(search.since),
         until: time(search.until),
-        all: flag(search.all),
+        everybody: flag(search.everybody),
       }),
     component: lazyRouteComponent(() => import("./SearchPage"), "SearchPage"),
   }),
@@ -58,7 +58,7 @@ export const articlesRoutes = [
       known({
         tab: oneOf(search.tab, INDEX_TABS.slice(1)),
         status: oneOf(search.status, STATUSES),
-        all: flag(search.all),
+        everybody: flag(search.everybody),
         compare: number(search.compare),
         with: number(search.with),
         open: oneOf(search.open, INDEX_DIALOGS),

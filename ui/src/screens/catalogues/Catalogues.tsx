@@ -1,9 +1,10 @@
-import { Switch, Tabs } from "@mantine/core";
+import { Tabs } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { Boxes, Store, Upload } from "lucide-react";
 import { GoToButton } from "~/blocks/links";
+import { Everybodys } from "~/blocks/Everybodys";
 import { Page } from "~/blocks/Page";
-import { useMe } from "~/shell/me";
+import { useWhose } from "~/shell/me";
 import { Lists } from "./Lists";
 import { Providers } from "./Providers";
 
@@ -12,23 +13,14 @@ const route = getRouteApi("/catalogues");
 export function Catalogues() {
   const { tab, everybody } = route.useSearch();
   const navigate = route.useNavigate();
-  const admin = useMe().role === "admin";
+  const userId = useWhose(everybody);
   return (
     <Page
       title="Catalogues"
       about="Lists of products that were looked up, and who was asked."
       actions={
         <>
-          {admin && tab === undefined && (
-            <Switch
-              label="Everybody's"
-              checked={everybody ?? false}
-              onChange={(event) => {
-                const all = event.currentTarget.checked || undefined;
-                void navigate({ search: (was) => ({ ...was, everybody: all }) });
-              }}
-            />
-          )}
+          {tab === undefined && <Everybodys checked={everybody} onChange={(chosen) => void navigate({ search: (was) => ({ ...was, everybody: chosen }) })} />}
           <GoToButton to="/upload" search={{ pipeline: "catalogue" }} leftSection={<Upload size={14} aria-hidden />}>
             Upload a list
           </GoToButton>
@@ -45,7 +37,7 @@ export function Catalogues() {
           </Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="lists">
-          <Lists everybody={admin && (everybody ?? false)} />
+          <Lists everybody={userId === "all"} />
         </Tabs.Panel>
         <Tabs.Panel value="providers">
           <Providers />

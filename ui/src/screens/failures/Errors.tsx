@@ -1,4 +1,4 @@
-import { Alert, Button, Code, CopyButton, Group, SegmentedControl, Stack, Switch, Table, Text, UnstyledButton } from "@mantine/core";
+import { Alert, Button, Code, CopyButton, Group, SegmentedControl, Stack, Table, Text, UnstyledButton } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { Copy, ListFilter, RotateCw } from "lucide-react";
@@ -6,6 +6,7 @@ import { useState } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { Drawer } from "~/blocks/Drawer";
 import { Empty } from "~/blocks/Empty";
+import { Everybodys } from "~/blocks/Everybodys";
 import { Facts } from "~/blocks/Facts";
 import { GoTo, GoToButton } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
@@ -14,7 +15,7 @@ import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
 import { count, many } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
-import { useMe } from "~/shell/me";
+import { useMe, useWhose } from "~/shell/me";
 import { ReplayDialog } from "./ReplayDialog";
 
 type ErrorGroup = Schemas["ErrorGroup"];
@@ -31,7 +32,7 @@ export function Errors() {
   const navigate = route.useNavigate();
   const admin = useMe().role === "admin";
   const hours = search.hours ?? 24;
-  const userId = admin && search.everybody ? "all" : "me";
+  const userId = useWhose(search.everybody);
   const found = useQuery({
     queryKey: ["overview", "errors", hours, search.jobId, userId],
     queryFn: ({ signal }) => ask(api.GET("/api/errors", { params: { query: { hours, jobId: search.jobId, userId } }, signal })),
@@ -68,15 +69,8 @@ export function Errors() {
           value={TIMES.some((one) => one.value === String(hours)) ? String(hours) : ""}
           onChange={(value) => void navigate({ search: (was) => ({ ...was, hours: value === "24" ? undefined : Number(value) }), replace: true })}
         />
-        {admin && search.jobId === undefined && (
-          <Switch
-            label="Everybody's"
-            checked={search.everybody ?? false}
-            onChange={(event) => {
-              const everybody = event.currentTarget.checked || undefined;
-              void navigate({ search: (was) => ({ ...was, everybody }), replace: true });
-            }}
-          />
+        {search.jobId === undefined && (
+          <Everybodys checked={search.everybody} onChange={(everybody) => void navigate({ search: (was) => ({ ...was, everybody }), replace: true })} />
         )}
       </Group>
       {found.isPending ? (

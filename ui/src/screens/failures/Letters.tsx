@@ -1,10 +1,11 @@
-import { Button, CloseButton, Group, Select, Stack, Switch, Text } from "@mantine/core";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Box, Button, CloseButton, Group, Select, Stack, Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { RotateCw } from "lucide-react";
 import { useCallback, useState } from "react";
 import { api, ask, type Schemas } from "~/api/client";
+import { usePipelineNames } from "~/api/pipelines";
 import { Empty } from "~/blocks/Empty";
+import { Everybodys } from "~/blocks/Everybodys";
 import { GoTo } from "~/blocks/links";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
@@ -12,7 +13,7 @@ import { Grid, type Column } from "~/grid/Grid";
 import { useWindow, type FetchPage } from "~/grid/useWindow";
 import { ItemDrawer } from "~/screens/job/ItemDrawer";
 import { Allowed } from "~/shell/Allowed";
-import { useMe } from "~/shell/me";
+import { useMe, useWhose } from "~/shell/me";
 import { ReplayDialog } from "./ReplayDialog";
 
 type Letter = Schemas["DeadLetter"];
@@ -53,7 +54,7 @@ export function Letters() {
   const admin = useMe().role === "admin";
   const [asking, setAsking] = useState(false);
   const { pipeline, group } = search;
-  const userId = admin && search.everybody ? "all" : "me";
+  const userId = useWhose(search.everybody);
   const fetchPage: FetchPage<Letter> = useCallback(
     async ({ after }, pageSize, signal) => {
       const page = await ask(api.GET("/api/dead-letters", { params: { query: { pipeline, group, userId, after, pageSize } }, signal }));
@@ -62,13 +63,13 @@ export function Letters() {
     },
     [pipeline, group, userId],
   );
-  const list = useWindow({ listKey: JSON.stringify([pipeline, group, userId]), fetchPage, idOf });
+  const list = useWindow({ listKey: JSON.stringify([pipeline, group, userId]), fetchPage, idOf, most: Infinity });
   const change = (changed: Partial<typeof search>) => void navigate({ search: (was) => ({ ...was, ...changed }), replace: true });
   const go = (item: number | undefined) => void navigate({ search: (was) => ({ ...was, item }) });
   const filtered = pipeline !== undefined || group !== undefined;
   return (
     <Stack>
-      <Filters pipeline={pipeline} group={group} everybody={search.everybody} admin={admin} change={change}>
+      <Filters pipeline={pipeline} group={group} everybody={search.everybody} change={change}>
         <Button variant="default" onClick={list.restart}>
           Look again
         </Button>
@@ -128,20 +129,12 @@ type FiltersProps = {
   pipeline?: string;
   group?: string;
   everybody?: true;
-  admin: boolean;
   change: (changed: { pipeline?: string; group?: string; everybody?: true }) => void;
   children: React.ReactNode;
 };
 
-function Filters({ pipeline, group, everybody, admin, change, children }: FiltersProps) {
-  const known = useQuery({
-    queryKey: ["pipelines"],
-    queryFn: ({ signal }) => ask(api.GET("/api/stages", { signal })),
-    select: (stages) => [...new Set(stages.items.map((stage) => stage.pipeline))].sort(),
-    staleTime: 300_000,
-    placeholderData: keepPreviousData,
-  });
-  const names = known.data ?? [];
+function Filters({ pipeline, group, everybody, change, children }: FiltersProps) {
+  const names = usePipelineNames(pipeline);
   return (
     <Group gap="sm" align="flex-end" justify="space-between">
       <Group gap="sm" align="flex-end">
@@ -151,7 +144,7 @@ function Filters({ pipeline, group, everybody, admin, change, children }: Filter
           clearable
           searchable
           clearButtonProps={{ "aria-label": "All pipelines" }}
-          data={pipeline === undefined || names.includes(pipeline) ? names : [...names, pipeline]}
+          data={names}
           value={pipeline ?? null}
           onChange={(value) => change({ pipeline: value ?? undefined })}
         />
@@ -161,9 +154,9 @@ function Filters({ pipeline, group, everybody, admin, change, children }: Filter
             <CloseButton size="sm" aria-label="All kinds of errors" onClick={() => change({ group: undefined })} />
           </Group>
         )}
-        {admin && (
-          <Switch label="Everybody's" checked={everybody ?? false} onChange={(event) => change({ everybody: event.currentTarget.checked || undefined })} pb={8} />
-        )}
+        <Box pb={8}>
+          <Everybodys checked={everybody} onChange={(chosen) => change({ everybody: chosen })} />
+        </Box>
       </Group>
       <Group gap="xs">{children}</Group>
     </Group>

@@ -1,9 +1,10 @@
-import { NumberInput, Switch } from "@mantine/core";
+import { NumberInput } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import { api, ask, type Schemas } from "~/api/client";
+import { Everybodys } from "~/blocks/Everybodys";
 import { Page } from "~/blocks/Page";
-import { useMe } from "~/shell/me";
+import { useWhose } from "~/shell/me";
 import { ItemDrawer } from "./ItemDrawer";
 import { PendingList, TypeSelect, type PendingSearch } from "./PendingList";
 
@@ -14,14 +15,13 @@ const TYPES: readonly JobType[] = ["csv", "xlsx", "images", "rows"];
 export function Pending() {
   const search = useSearch({ from: "/pending" });
   const navigate = useNavigate({ from: "/pending" });
-  const admin = useMe().role === "admin";
   const onSearch = useCallback(
     (changes: PendingSearch & { type?: string; jobId?: number; everybody?: true }) => void navigate({ search: (was) => ({ ...was, ...changes }), replace: true }),
     [navigate],
   );
   const { jobId } = search;
   const jobType = TYPES.find((one) => one === search.type);
-  const userId = admin && search.everybody ? "all" : "me";
+  const userId = useWhose(search.everybody);
   const askFor = useCallback(
     (query: { statuses: string; since?: string; until?: string; after?: string; before?: string; pageSize: number }, signal: AbortSignal) =>
       ask(api.GET("/api/pending", { params: { query: { ...query, jobType, jobId, userId } }, signal })),
@@ -54,7 +54,7 @@ export function Pending() {
               allowNegative={false}
               hideControls
             />
-            {admin && <Switch size="xs" label="Of everybody" checked={search.everybody ?? false} onChange={(event) => onSearch({ everybody: event.currentTarget.checked || undefined })} />}
+            <Everybodys checked={search.everybody} onChange={(everybody) => onSearch({ everybody })} />
           </>
         }
       />

@@ -1,16 +1,18 @@
-import { Button, Group, Select, Switch, TextInput } from "@mantine/core";
+import { Box, Button, Group, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { ArrowUp, Search, Upload } from "lucide-react";
 import { useState } from "react";
 import { api, ask, type Schemas } from "~/api/client";
+import { usePipelineNames } from "~/api/pipelines";
 import { Empty } from "~/blocks/Empty";
+import { Everybodys } from "~/blocks/Everybodys";
 import { GoToButton } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { count, stateWord } from "~/blocks/wording";
-import { useMe } from "~/shell/me";
+import { useWhose } from "~/shell/me";
 import { JobTable } from "./JobTable";
 import { merged, split } from "./list";
 import { JOB_STATES } from "./routes";
@@ -66,14 +68,15 @@ export function Jobs() {
 }
 
 function useJobs(filters: Filters) {
-  const { state, pipeline, q, everybody } = filters;
-  const key = JSON.stringify([state, pipeline, q, everybody]);
+  const { state, pipeline, q } = filters;
+  const userId = useWhose(filters.everybody);
+  const key = JSON.stringify([state, pipeline, q, userId]);
   const found = useInfiniteQuery({
-    queryKey: ["jobs", "list", state, pipeline, q, everybody],
+    queryKey: ["jobs", "list", state, pipeline, q, userId],
     queryFn: ({ pageParam, signal }) =>
       ask(
         api.GET("/api/jobs", {
-          params: { query: { state, pipeline, q, userId: everybody ? "all" : "me", after: pageParam } },
+          params: { query: { state, pipeline, q, userId, after: pageParam } },
           signal,
         }),
       ),
@@ -105,7 +108,6 @@ function useJobs(filters: Filters) {
 
 function FilterBar({ filters }: { filters: Filters }) {
   const navigate = route.useNavigate();
-  const me = useMe();
   const [word, setWord] = useState(filters.q ?? "");
   const change = (changed: Filters) => void navigate({ search: (was) => ({ ...was, ...changed }), replace: true });
   const search = useDebouncedCallback((q: string) => change({ q: q || undefined }), 250);
@@ -115,13 +117,7 @@ function FilterBar({ filters }: { filters: Filters }) {
     setSeen(filters.q);
     if ((filters.q ?? "") !== word.trim()) setWord(filters.q ?? "");
   }
-  const pipelines = useQuery({
-    queryKey: ["pipelines"],
-    queryFn: ({ signal }) => ask(api.GET("/api/stages", { signal })),
-    select: (stages) => [...new Set(stages.items.map((stage) => stage.pipeline))].sort(),
-    staleTime: 300_000,
-    placeholderData: keepPreviousData,
-  });
+  const pipelines = usePipelineNames(filters.pipeline);
   return (
     <Group gap="sm" align="flex-end">
       <TextInput
@@ -153,21 +149,17 @@ function FilterBar({ filters }: { filters: Filters }) {
         clearable
         clearButtonProps={{ "aria-label": "All pipelines" }}
         searchable
-        data={withChosen(pipelines.data ?? [], filters.pipeline)}
+        data={pipelines}
         value={filters.pipeline ?? null}
         onChange={(pipeline) => change({ pipeline: pipeline ?? undefined })}
         flex="1 1 140px"
         maw={220}
       />
-      {me.role === "admin" && (
-        <Switch label="Everybody's" checked={filters.everybody ?? false} onChange={(event) => change({ everybody: event.currentTarget.checked || undefined })} pb={8} />
-      )}
+      <Box pb={8}>
+        <Everybodys checked={filters.everybody} onChange={(everybody) => change({ everybody })} />
+      </Box>
     </Group>
   );
-}
-
-function withChosen(known: string[], chosen: string | undefined): string[] {
-  return chosen === undefined || known.includes(chosen) ? known : [...known, chosen];
 }
 
 function NothingHere({ filtered, more }: { filtered: boolean; more?: () => void }) {

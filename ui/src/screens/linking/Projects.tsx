@@ -1,16 +1,17 @@
-import { Button, Group, Paper, SimpleGrid, Skeleton, Stack, Switch, Text } from "@mantine/core";
+import { Button, Group, Paper, SimpleGrid, Skeleton, Stack, Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { Eye, Plus } from "lucide-react";
 import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
+import { Everybodys } from "~/blocks/Everybodys";
 import { GoTo, GoToButton } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
 import { count } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
-import { useMe } from "~/shell/me";
+import { useWhose } from "~/shell/me";
 import { ALL, sourceName, useFollowed, useProject } from "./projects";
 import { Pace, ProjectBar, ProjectState } from "./Standing";
 
@@ -18,13 +19,13 @@ const route = getRouteApi("/linking");
 const PAGE = 20;
 
 export function Projects() {
-  const { all } = route.useSearch();
+  const { everybody } = route.useSearch();
+  const userId = useWhose(everybody);
   const navigate = route.useNavigate();
-  const admin = useMe().role === "admin";
   const found = useInfiniteQuery({
-    queryKey: [...ALL, "list", all ?? false],
+    queryKey: [...ALL, "list", userId],
     queryFn: ({ pageParam, signal }) =>
-      ask(api.GET("/api/projects", { params: { query: { pageSize: PAGE, after: pageParam, userId: all ? "all" : "me" } }, signal })),
+      ask(api.GET("/api/projects", { params: { query: { pageSize: PAGE, after: pageParam, userId } }, signal })),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.nextCursor ?? undefined,
   });
@@ -38,7 +39,7 @@ export function Projects() {
   );
   return (
     <Page title="Linking" about="Rows with names, matched with entities of Wikidata or another source." actions={make}>
-      {admin && <Switch label="Everybody's projects" checked={all ?? false} onChange={(event) => void navigate({ search: event.currentTarget.checked ? { all: true } : {} })} />}
+      <Everybodys checked={everybody} onChange={(chosen) => void navigate({ search: { everybody: chosen } })} />
       {found.isPending ? (
         <Loading />
       ) : found.isError ? (
@@ -50,7 +51,7 @@ export function Projects() {
       ) : (
         <Stack gap="sm" component="ul" p={0} m={0} style={{ listStyle: "none" }} aria-label="Projects">
           {projects.map((one) => (
-            <Row key={one.projectId} listed={one} withOwner={all ?? false} />
+            <Row key={one.projectId} listed={one} withOwner={userId === "all"} />
           ))}
           {found.hasNextPage && (
             <Group justify="center" component="li">

@@ -16,7 +16,7 @@ export const linkingRoutes = [
   createRoute({
     getParentRoute: () => root,
     path: "/linking",
-    validateSearch: (search: Search) => known({ all: flag(search.all) }),
+    validateSearch: (search: Search) => known({ everybody: flag(search.everybody) }),
     component: lazyRouteComponent(() => import("./Projects"), "Projects"),
   }),
   createRoute({

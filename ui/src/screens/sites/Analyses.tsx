@@ -1,10 +1,11 @@
-import { Badge, Button, Group, Stack, Switch, Table, Text } from "@mantine/core";
+import { Badge, Button, Group, Stack, Table, Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { CircleArrowUp, Globe, Hand } from "lucide-react";
 import { useState } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
+import { Everybodys } from "~/blocks/Everybodys";
 import { GoTo } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
 import { StateBadge } from "~/blocks/StateBadge";
@@ -12,7 +13,7 @@ import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
 import { count, many, percent } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
-import { useMe } from "~/shell/me";
+import { useWhose } from "~/shell/me";
 import { AddSites } from "./AddSites";
 import { StageProgress } from "./StageProgress";
 import { Wide } from "./Wide";
@@ -22,8 +23,7 @@ type Analysis = Schemas["AnalysisBody"];
 export function Analyses() {
   const search = useSearch({ from: "/sites" });
   const navigate = useNavigate({ from: "/sites" });
-  const admin = useMe().role === "admin";
-  const everybody = admin && search.everybody === true;
+  const everybody = useWhose(search.everybody) === "all";
   const adding = (open: boolean) => void navigate({ search: (was) => ({ ...was, add: open || undefined, from: undefined }) });
   return (
     <Page
@@ -31,13 +31,7 @@ export function Analyses() {
       about="Websites, read and put to models: which questions they answer, and whether models name the business."
       actions={
         <>
-          {admin && (
-            <Switch
-              label="Everybody's"
-              checked={everybody}
-              onChange={(event) => void navigate({ search: (was) => ({ ...was, everybody: event.currentTarget.checked || undefined }) })}
-            />
-          )}
+          <Everybodys checked={search.everybody} onChange={(chosen) => void navigate({ search: (was) => ({ ...was, everybody: chosen }) })} />
           <Allowed role="operator">
             <Button leftSection={<Globe size={16} aria-hidden />} onClick={() => adding(true)}>
               Analyse websites

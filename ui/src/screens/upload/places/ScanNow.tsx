@@ -20,7 +20,7 @@ export function ScanNow({ source, onClose }: { source: string | null; onClose: (
   });
   const scan = useMutation({
     mutationFn: () => ask(api.POST("/api/ingestion/scan", { body: { ...body, dryRun: false } })),
-    meta: { touches: [["jobs"], ["object", "source"]] },
+    meta: { touches: [["jobs"]] },
     onSuccess: ({ sources }) => tellDone(sources.map((one) => `${one.source}: ${one.problem ?? reportWords(one)}`).join("; ") || "There was nothing to scan."),
   });
   const fresh = dry.data?.sources.reduce((sum, one) => sum + one.new, 0) ?? 0;

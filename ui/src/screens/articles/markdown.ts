@@ -1,4 +1,5 @@
 // A small part of Markdown, read into a tree. What it does not know stays text; nothing in it is ever markup.
+import { webAddress } from "~/blocks/webAddress";
 
 export type Inline =
   | { kind: "text"; text: string }
@@ -132,22 +133,13 @@ function tokenOf(match: RegExpMatchArray, depth: number): Inline | string {
   if (alsoEm !== undefined) return { kind: "em", inside: inside(alsoEm) };
   if (strike !== undefined) return { kind: "strike", inside: inside(strike) };
   if (label !== undefined && address !== undefined) {
-    const href = safeAddress(address);
+    const href = webAddress(address);
     return href === null ? whole : { kind: "link", href, inside: [{ kind: "text", text: label }] };
   }
   if (bare !== undefined) {
-    const href = safeAddress(bare);
+    const href = webAddress(bare);
     return href === null ? bare : { kind: "link", href, inside: [{ kind: "text", text: bare }] };
   }
   return whole;
 }
 
-/** Only what leads to another page: http and https, with a host. */
-export function safeAddress(address: string): string | null {
-  try {
-    const read = new URL(address);
-    return (read.protocol === "http:" || read.protocol === "https:") && read.hostname !== "" ? read.href : null;
-  } catch {
-    return null;
-  }
-}

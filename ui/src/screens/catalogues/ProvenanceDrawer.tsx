@@ -9,7 +9,8 @@ import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
 import { count, milliseconds, percent } from "~/blocks/wording";
-import { shown, webAddress } from "./quality";
+import { webAddress } from "~/blocks/webAddress";
+import { shown } from "./quality";
 
 type Provenance = Schemas["ProvenanceBody"];
 

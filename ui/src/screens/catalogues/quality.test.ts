@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { finders, foundShare, shown, webAddress } from "./quality";
+import { webAddress } from "~/blocks/webAddress";
+import { finders, foundShare, shown } from "./quality";
 
 const counts = { pending: 0, processing: 0, done: 3, error: 0, notFound: 1, skipped: 5, cancelled: 0 };
 const answers = { asked: 0, misses: 0, unanswered: 0, milliseconds: 1, cost: 0, lastAt: "2026-01-01T00:00:00Z", lastError: null };

@@ -19,17 +19,6 @@ export function finders(answers: Answers[]): { provider: string; share: number }
     .sort((one, other) => other.share - one.share);
 }
 
-/** An address that may be followed: what a provider answers may be any text. */
-export function webAddress(value: unknown): string | null {
-  if (typeof value !== "string") return null;
-  try {
-    const { protocol, href } = new URL(value);
-    return protocol === "https:" || protocol === "http:" ? href : null;
-  } catch {
-    return null;
-  }
-}
-
 export function shown(value: unknown): string {
   if (value === null || value === undefined) return "–";
   return typeof value === "string" ? value : JSON.stringify(value);

@@ -1,12 +1,13 @@
 import { Anchor } from "@mantine/core";
 import classes from "./job.module.css";
-import { asText, webAddress } from "./reading";
+import { webAddress } from "~/blocks/webAddress";
+import { asText } from "./reading";
 
 /** A value that somebody stored, as text; a web address as a link that tells the other side nothing. */
 export function Stored({ value }: { value: unknown }) {
   if (value === null || value === undefined || value === "") return <span className="quiet">empty</span>;
   const text = asText(value);
-  const address = typeof value === "string" ? webAddress(value) : null;
+  const address = webAddress(value);
   if (address !== null)
     return (
       <Anchor href={address} target="_blank" rel="noopener noreferrer nofollow" className="stored">

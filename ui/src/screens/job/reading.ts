@@ -1,16 +1,5 @@
 // What people stored, made readable without trusting any of it.
 
-/** The address behind a text that is nothing but a web address; null for every other scheme. */
-export function webAddress(text: string): string | null {
-  if (text.length > 2000 || !/^https?:\/\/\S+$/i.test(text)) return null;
-  try {
-    const { protocol, href } = new URL(text);
-    return protocol === "http:" || protocol === "https:" ? href : null;
-  } catch {
-    return null;
-  }
-}
-
 /** Names and values of an item's input: the columns of its file where it came from one, else what was sent. */
 export function inputPairs(input: unknown, columns: string[]): [string, unknown][] {
   if (!isRecord(input)) return input === null || input === undefined ? [] : [["input", input]];

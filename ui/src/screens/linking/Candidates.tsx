@@ -2,7 +2,8 @@
 import { Anchor, Button, Group, Kbd, Stack, Text } from "@mantine/core";
 import { ChevronDown, ChevronRight, ExternalLink } from "lucide-react";
 import { useState, type ReactNode } from "react";
-import { pageOf, webAddress } from "./entity";
+import { webAddress } from "~/blocks/webAddress";
+import { pageOf } from "./entity";
 import classes from "./linking.module.css";
 import type { Candidate, RecordDetail } from "./projects";
 import { featureName } from "./roles";

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { pageOf, webAddress } from "./entity";
+import { webAddress } from "~/blocks/webAddress";
+import { pageOf } from "./entity";
 
 test("only addresses of the web are links", () => {
   expect(webAddress("https://example.org/a?b=1")).toBe("https://example.org/a?b=1");

@@ -1,5 +1,5 @@
 import { Table, Text, Title } from "@mantine/core";
-import { webLink } from "./addresses";
+import { webAddress } from "~/blocks/webAddress";
 import { blocksOf, type Block, type Span } from "./reportText";
 import { Outside } from "./Outside";
 import classes from "./sites.module.css";
@@ -83,7 +83,7 @@ function Shown({ block }: { block: Block }) {
 
 function Line({ line }: { line: Span[] }) {
   return line.map((span, index) =>
-    span.link !== undefined && webLink(span.link) !== null ? (
+    span.link !== undefined && webAddress(span.link) !== null ? (
       <Outside key={index} url={span.link}>
         {span.text}
       </Outside>

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { countAddresses, pathOf, shortAddress, webLink } from "./addresses";
+import { webAddress } from "~/blocks/webAddress";
+import { countAddresses, pathOf, shortAddress } from "./addresses";
 
 test("only addresses of the web become links", () => {
-  expect(webLink("https://one.example/a?b=1")).toBe("https://one.example/a?b=1");
-  for (const bad of ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x", "//one.example", " javascript:alert(1)", "https://", "", null]) expect(webLink(bad)).toBeNull();
+  expect(webAddress("https://one.example/a?b=1")).toBe("https://one.example/a?b=1");
+  for (const bad of ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x", "//one.example", " javascript:alert(1)", "https://", "", null]) expect(webAddress(bad)).toBeNull();
 });
 
 test("addresses are shown without what all of them have", () => {

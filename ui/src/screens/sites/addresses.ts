@@ -1,16 +1,5 @@
 // Addresses that strangers stored: where one may lead to, and how it is shown.
 
-/** The address where a page may lead to it: the web and nothing else, no `javascript:`, no `data:`. */
-export function webLink(url: string | null | undefined): string | null {
-  if (!url || !/^https?:\/\//i.test(url)) return null;
-  try {
-    const read = new URL(url);
-    return read.protocol === "http:" || read.protocol === "https:" ? read.href : null;
-  } catch {
-    return null;
-  }
-}
-
 /** Without what all of them have: "example.com/shop". */
 export function shortAddress(url: string): string {
   return url.replace(/^https?:\/\//i, "").replace(/\/$/, "");

@@ -148,7 +148,11 @@ def _taken(page: Page, shot: Shot, world: World) -> bytes:
 
 def _save(path: Path, data: bytes) -> None:
     """With few colours: a picture of words needs no more, and a repository keeps every version of it."""
-    image = Image.open(io.BytesIO(data)).convert("RGB").quantize(_COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    image = (
+        Image.open(io.BytesIO(data))
+        .convert("RGB")
+        .quantize(_COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    )
     image.save(path, optimize=True)
 
 

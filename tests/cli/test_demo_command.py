@@ -32,6 +32,7 @@ async def test_the_world_is_filled_in_once_and_taken_away_again(start: Start, ca
         shown = call("demo", "--remove", database_url=database_url)
         assert (shown.returncode, "stay while" in shown.stderr) == (0, True), shown.stderr
         assert await counted(connection) == {"jobs": 0, "articles": 0, "projects": 0, "products": 0}
+        assert await connection.fetchval("select count(*) from penstock.limits where rate is not null") == 0
         users = "select count(*) from penstock.users where name like 'demo%' and disabled_at is not null"
         assert await connection.fetchval(users) == 2
         up.interrupt()

@@ -2,10 +2,12 @@
 
 import json
 import time
+from pathlib import Path
 
 from penstock.testing import drain
 from tests.service import world as worlds
 from tests.service.conftest import Service
+from tests.service.test_export import as_csv, as_sheets
 
 
 async def test_an_item_is_shown_whole_to_its_owner(service: Service) -> None:
@@ -84,6 +86,25 @@ async def test_an_edited_dead_letter_runs_with_its_new_input(service: Service) -
     await drain(service.app)
     assert (await ann.get(f"/api/tasks/{edited['itemId']}")).json()["result"]["columns"] == {"Found": "LAMP"}
     assert (await ann.get(f"/api/tasks/{item_id}")).json()["status"] == "SKIPPED"
+
+
+async def test_a_row_that_was_edited_is_exported_once_and_not_run_again(service: Service, tmp_path: Path) -> None:
+    world = await worlds.make(service)
+    ann = await service.client("ann")
+    before = await as_csv(service, world.job_id)
+    old = world.items["ERROR"]
+    await ann.patch(f"/api/dead-letters/{old}", json={"input": {"row": 2, "cells": ["lamp"]}})
+    await drain(service.app)
+    for rows in (
+        await as_csv(service, world.job_id),
+        next(iter((await as_sheets(service, world.job_id, tmp_path)).values())),
+    ):
+        assert len(rows) == len(before)
+        assert [row for row in rows if "LAMP" in row]
+        assert not [row for row in rows if "ERROR" in row or "edited" in str(row)]
+    again = await ann.post(f"/api/jobs/{world.job_id}/reprocess", json={"scope": "job", "statuses": ["SKIPPED"]})
+    assert again.status_code == 200, again.text
+    assert (await ann.get(f"/api/tasks/{old}")).json()["status"] == "SKIPPED"
 
 
 async def test_an_input_that_cannot_be_stored_is_refused(service: Service) -> None:

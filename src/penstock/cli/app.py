@@ -34,7 +34,7 @@ COMMANDS: dict[str, str] = {
     "sites": "Analyse websites: add them, watch them, edit their prompts, report.",
     "articles": "Write, import and find articles, and look after their index.",
     "link": "Match records against Wikidata: import, match, review, export.",
-    "users": "Who may use the service: create, list, let in, disable, change roles and passwords.",
+    "users": "Who may use the service: create, list, let in, disable, roles, passwords.",
     "tokens": "Create, list and revoke tokens for programs.",
     "settings": "Features and retention, as admins change them while everything runs.",
     "migrate": "Bring the database schema up to date.",

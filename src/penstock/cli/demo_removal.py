@@ -134,12 +134,18 @@ async def _remove_jobs(app: "Penstock", noted: Sequence[int]) -> int:
 
 
 async def _undo_steering(app: "Penstock") -> None:
+    from penstock.cli import sample_pages
     from penstock.cli.demo_app import SUPPLIER
     from penstock.engine.steering import limits, stages
     from penstock.errors import PenstockError
 
-    with suppress(PenstockError):  # somebody did it already
-        await limits.remove(app, SUPPLIER, by=OWNER)
+    hosts = {f"host:{slug}.localhost" for slug in sample_pages.businesses()}
+    for view in await limits.listing(app):
+        # The shop's key holds the port that `penstock up` had.
+        shop = view.key.startswith("catalogue.http 127.0.0.1:")
+        if shop or view.key in {SUPPLIER, "linking:sample", *hosts}:
+            with suppress(PenstockError):  # somebody did it already
+                await limits.remove(app, view.key, by=OWNER)
     with suppress(PenstockError):
         await stages.resume(app, "print_label", by=OWNER)
 

@@ -62,7 +62,7 @@ class World:
                 await accounts.create_user(self._app, name, role, by=By.command_line())
             except UsageError:  # there from an earlier time, and disabled since
                 await accounts.change_user(self._app, name, disabled=False, by=By.command_line())
-        return f"{OWNER} (operator) and {GUEST} (viewer); `penstock users login {OWNER}` lets you in as one of them"
+        return f"{OWNER} (operator) and {GUEST} (viewer)"
 
     async def _shop(self) -> str:
         """Quick work, slow work, work that fails and heals, work that does not, a limit, a paused stage."""

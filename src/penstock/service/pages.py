@@ -9,6 +9,9 @@ from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
+from starlette.routing import Match
+from starlette.types import Scope
 
 from penstock.service import login_page
 from penstock.service.problems import Problem
@@ -20,13 +23,22 @@ _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml",
 _FOR_EVER = "public, max-age=31536000, immutable"
 # These keep their names.
 _ASK_AGAIN = "no-cache"
-_NO_SCREENS = frozenset({"api", "assets"})
+_NO_SCREENS = frozenset({"assets"})
 _NOT_BUILT = "The web pages were not built. Run `make ui`; the API is there all the same, see /api/openapi.json."
+
+
+class _Screen(APIRoute):
+    """Leaves the API alone: there an unknown address is not found, whatever the method, and no page."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if f"{scope['path']}/".startswith("/api/"):
+            return Match.NONE, {}
+        return super().matches(scope)
 
 
 def router(web: Path = WEB) -> APIRouter:
     """To be included last: it answers every address that nobody else has."""
-    made = APIRouter(include_in_schema=False)
+    made = APIRouter(include_in_schema=False, route_class=_Screen)
     files = _files(web)
 
     @made.get("/{path:path}")

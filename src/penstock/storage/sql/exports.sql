@@ -78,7 +78,10 @@ select format(
     ' left join penstock.outcomes o on o.task_id = t.id and o.task_id > %3$s and o.task_id <= %4$s'
     ' left join penstock.queue q on q.task_id = t.id and q.task_id > %3$s and q.task_id <= %4$s'
     ' left join penstock.lanes l on l.id = q.lane'
-    ' where t.job_id = %2$s and t.id > %3$s and t.id <= %4$s order by t.id',
+    -- A row that was edited is told once, by its copy.
+    ' where t.job_id = %2$s and t.id > %3$s and t.id <= %4$s'
+    ' and not (o.status is not distinct from 5 and o.error ? ''task_id'' and o.error ->> ''type'' = ''Replaced'')'
+    ' order by t.id',
     string_agg(expression, ', ' order by number), $4::bigint, $5::bigint, $6::bigint)
 from guarded
 
@@ -95,7 +98,9 @@ from penstock.tasks t
 left join penstock.outcomes o on o.task_id = t.id and o.task_id > $2 and o.task_id <= $3
 left join penstock.queue q on q.task_id = t.id and q.task_id > $2 and q.task_id <= $3
 left join penstock.lanes l on l.id = q.lane
-where t.job_id = $1 and t.id > $2 and t.id <= $3 order by t.id
+where t.job_id = $1 and t.id > $2 and t.id <= $3
+  and not (o.status is not distinct from 5 and o.error ? 'task_id' and o.error ->> 'type' = 'Replaced')
+order by t.id
 
 -- name: fill
 -- For the bench: finished rows as an import and a look-up would have left them, without running either.

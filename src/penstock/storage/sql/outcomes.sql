@@ -5,6 +5,8 @@
 with taken as (
     delete from penstock.outcomes o
     where o.task_id = any ($1::bigint[]) and o.status = any ($2::smallint[])
+      -- What was edited lives on in its copy.
+      and not (o.status = 5 and o.error ->> 'type' = 'Replaced' and o.error ? 'task_id')
     returning o.*
 ), placed as (
     select k.*, s.position, coalesce(target.id, k.stage) as target,

@@ -12,13 +12,15 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.browser.looking import Looker
+from tests.browser.looking import SECONDS, Looker
 from tests.browser.world import World, apart
 from tests.conftest import copy_database, drop_database, with_database
 
 CHROMIUM = "PENSTOCK_TEST_CHROMIUM"
+# What is there sooner is not waited for; a machine that does other things beside takes its time.
+expect.set_options(timeout=SECONDS)
 
 
 @pytest.fixture(scope="module")

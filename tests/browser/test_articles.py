@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.looking import SECONDS, Looker
+from tests.browser.looking import Looker
 from tests.browser.world import World
 
 pytestmark = pytest.mark.timeout(240)
 # As long as the looker waits for anything else: embeddings take their time on a busy machine.
-expect.set_options(timeout=SECONDS)
 
 HOSTILE = '<img src=x onerror=alert(1)> "><script>alert(1)</script>'
 RETURNS = """# Refunds

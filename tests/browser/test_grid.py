@@ -1,13 +1,12 @@
 """The rows of a job, what is pending, and what people do with what they picked."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser import grid_world
-from tests.browser.looking import SECONDS, Looker
+from tests.browser.looking import Looker
 from tests.browser.world import World
 
 pytestmark = pytest.mark.timeout(240)
@@ -17,12 +16,8 @@ LINK = "javascript:alert(3)"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def paused(world: World) -> Iterator[None]:
+def paused(world: World) -> None:
     grid_world.pause(world)
-    # A machine that does other things beside takes its time.
-    expect.set_options(timeout=SECONDS)
-    yield
-    expect.set_options(timeout=5000)
 
 
 def lamps(number: int) -> list[dict[str, str]]:

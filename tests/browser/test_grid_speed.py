@@ -6,7 +6,6 @@ machine say little: three times the goal is allowed, and the figure is printed.
 
 import os
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from playwright.sync_api import expect
 
 from tests.browser import grid_world
 from tests.browser.grid_world import Feeder
-from tests.browser.looking import SECONDS, Looker
+from tests.browser.looking import Looker
 from tests.browser.world import World
 
 pytestmark = pytest.mark.timeout(3600 if "PENSTOCK_TEST_GRID_ROWS" in os.environ else 240)
@@ -69,12 +68,8 @@ _WATCH = """
 
 
 @pytest.fixture(scope="module", autouse=True)
-def paused(world: World) -> Iterator[None]:
+def paused(world: World) -> None:
     grid_world.pause(world)
-    # A machine that does other things beside takes its time.
-    expect.set_options(timeout=SECONDS)
-    yield
-    expect.set_options(timeout=5000)
 
 
 def percentile(values: list[float], share: float) -> float:

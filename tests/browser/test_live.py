@@ -17,7 +17,6 @@ from tests.browser.looking import SECONDS, Looker
 from tests.browser.world import World
 
 pytestmark = pytest.mark.timeout(300)
-expect.set_options(timeout=SECONDS)
 
 TABS = 8
 LIVE_AGAIN_SECONDS = 3.0

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
-from tests.browser.looking import SECONDS, Looker
+from tests.browser.looking import Looker
 from tests.browser.world import World
 
 pytestmark = pytest.mark.timeout(180)
-expect.set_options(timeout=SECONDS)
 
 IMAGE = "<img src=x onerror=alert(1)>"
 SCRIPT = '"><script>alert(1)</script>'

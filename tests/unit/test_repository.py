@@ -133,3 +133,14 @@ def test_no_source_file_silences_the_type_checker():
 
 def test_the_package_says_that_it_is_typed():
     assert (ROOT / "src" / "penstock" / "py.typed").exists()
+
+
+def test_every_link_and_picture_of_the_documents_leads_to_a_file():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "ui" / "README.md", ROOT / "bench" / "README.md"]
+    missing = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8"))
+        if "://" not in target and not target.startswith("mailto:") and not (page.parent / target).exists()
+    ]
+    assert missing == []

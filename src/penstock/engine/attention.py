@@ -77,13 +77,13 @@ def _of_stage(view: StageView, *, held: int, any_worker: bool) -> list[Attention
             )
         )
     if view.waiting and any_worker and not view.workers:
-        wait = "waits" if view.waiting == 1 else "wait"
+        stand = "waits" if view.waiting == 1 else "wait"
         found.append(
             Attention(
                 about="unserved",
                 pipeline=view.pipeline,
                 stage=view.stage,
-                sentence=f"{_many(view.waiting, 'task')} {wait} in stage {view.label}, and no live worker serves it.",
+                sentence=f"{_many(view.waiting, 'task')} {stand} in stage {view.label}, and no live worker serves it.",
                 next_step="`penstock worker --app module:name`",
             )
         )

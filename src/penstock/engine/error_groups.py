@@ -37,8 +37,8 @@ _LINE = re.compile(r":\d+(?= |$)")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorGroup:
     """``id`` is stable over processes and releases. ``message`` is what all have in common, ``example`` the beginning
-    of the message of the newest, ``where`` that of the newest. ``trend``: how many in each of the equal parts of the time
-    that was asked for, the oldest first."""
+    of the message of the newest, ``where`` that of the newest. ``trend``: how many in each of the equal parts of the
+    time that was asked for, the oldest first."""
 
     id: str
     type: str | None

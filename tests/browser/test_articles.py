@@ -97,7 +97,7 @@ def test_an_article_is_written_saved_indexed_and_found_by_its_meaning(looker: Lo
     hit = page.locator("[data-hit=returns]")
     expect(hit.locator("mark", has_text="money")).to_be_visible()
     expect(hit).to_contain_text("Meaning")
-    expect(page.locator("[data-coverage]")).to_contain_text("1 of 1 article found by meaning")
+    expect(page.locator("[data-coverage]")).to_contain_text("1 of 1 article can be found by meaning")
     expect(page).to_have_url(re.compile(r"q=how"))
     page.keyboard.press("ArrowDown")
     expect(hit.get_by_role("link")).to_be_focused()

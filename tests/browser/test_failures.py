@@ -55,8 +55,10 @@ def test_a_kind_of_error_is_looked_at_tried_and_its_canary_stops_the_rest(looker
     assert page.locator("img[src=x]").count() == 0
     page.locator("[data-group]").filter(has_text="nonsense").get_by_role("button").click()
     expect(page).to_have_url(re.compile("group=[0-9a-f]{16}"))
-    drawer = page.get_by_role("dialog", name="PermanentError")
+    drawer = page.get_by_role("dialog", name="is not an order")
     expect(drawer).to_contain_text("demo_app.py")
+    expect(drawer).to_contain_text("Same words")
+    expect(drawer).to_contain_text("PermanentError")
     assert looker.axe(page) == []
     drawer.get_by_role("button", name="Run all again").click()
     asked = page.get_by_role("dialog", name="Run this group again")
@@ -94,6 +96,8 @@ def test_nothing_that_matches_and_nothing_at_all_look_different(looker: Looker) 
     expect(page.locator("[data-empty=filtered]")).to_contain_text("No failed item matches")
     page.get_by_role("button", name="Show all").click()
     expect(page.locator("[data-empty=nothing]")).to_be_visible()
+    page.goto("/errors")
+    expect(page.locator("[data-empty=filtered]")).to_contain_text("shown to them and to admins")
 
 
 def test_a_viewer_sees_the_buttons_and_why_they_are_not_for_them(looker: Looker, world: World, failed: int) -> None:

@@ -72,6 +72,35 @@ def test_a_job_is_read_row_by_row_and_narrowed_down_in_the_address(looker: Looke
     expect(cell(page, items[20], "in:Brand")).to_have_count(0)
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_status_stays_in_sight_and_what_was_asked_for_comes_right_behind_it(
+    looker: Looker, world: World, dark: bool
+) -> None:
+    many = [{**one, **{f"Column {n}": f"A rather long text {n}" for n in range(9)}} for one in lamps(20)]
+    job = grid_world.job(world, many)
+    items = grid_world.ids(world, job)
+    grid_world.end(world, job, items[:3], 3, error=grid_world.failure("the shop has no lamp 12"))
+    page = looker.page("ann", f"/jobs/{job}", dark=dark)
+    page.get_by_role("checkbox", name=f"Select {items[1]}", exact=True).check()
+    row(page, items[2]).hover()
+    before = [cell(page, items[1], column).bounding_box() for column in ("row", "status", "in:Title")]
+    page.get_by_role("grid").evaluate("one => { one.scrollLeft = 500 }")
+    after = [cell(page, items[1], column).bounding_box() for column in ("row", "status", "in:Title")]
+    assert after[:2] == before[:2]
+    assert before[2] is not None
+    assert after[2] is not None
+    assert before[2]["x"] - after[2]["x"] == 500
+    for number in (0, 1, 2, 3):
+        ground = cell(page, items[number], "status").evaluate("one => getComputedStyle(one).backgroundColor")
+        assert re.fullmatch(r"rgb\(.*\)", ground), ground  # rgba: something would shine through
+    looker.shot(page, f"grid-sideways-{'dark' if dark else 'light'}")
+
+    page.goto(f"/jobs/{job}?status=ERROR")
+    expect(page.get_by_role("columnheader")).to_contain_text(["", "Row", "Status", "Error", "Title"])
+    page.goto(f"/jobs/{job}?status=PENDING")
+    expect(page.get_by_role("columnheader")).to_contain_text(["", "Row", "Status", "Why it waits", "Title"])
+
+
 def test_somebody_who_goes_to_a_row_can_go_on_in_both_directions(looker: Looker, world: World) -> None:
     job = grid_world.large_job(world, 6000)
     items = grid_world.ids(world, job)

@@ -340,6 +340,18 @@ def test_a_feature_that_is_off_leaves_the_navigation_and_its_address_says_so(loo
     expect(ann.get_by_role("link", name="Pending")).to_be_visible()
 
 
+def test_failed_items_follow_ended_ones_and_the_question_says_so(looker: Looker) -> None:
+    page = looker.page("root", "/settings?tab=retention")
+    expect(page.get_by_role("region", name="Dead letters")).to_contain_text("Follows ended items: 30 days")
+    ended = page.get_by_role("region", name="Ended items and jobs")
+    ended.get_by_label("Ended items and jobs: days").fill("7")
+    ended.get_by_role("button", name="Save").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Failed items follow, unless they have a number of their own")
+    expect(dialog).to_contain_text("so they are removed, too")
+    assert looker.axe(page) == []
+
+
 def test_a_shorter_retention_asks_first_and_is_taken_back(looker: Looker, world: World) -> None:
     page = looker.page("root", "/settings?tab=retention")
     days = page.get_by_label("Audit log: days")

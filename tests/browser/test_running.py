@@ -80,7 +80,7 @@ def test_the_overview_shows_what_runs_and_where_to_go_next(looker: Looker, world
     # A failure needs attention, and the next step is a link.
     _enqueue(world, "check_stock", "sku", "broken-lamp")
     attention = page.locator("[data-attention=failures]")
-    expect(attention).to_contain_text("1 tasks of check_stock failed in the last hour.")
+    expect(attention).to_contain_text("1 task of check_stock failed in the last hour.")
     expect(page.locator("[data-tile=Failed]")).to_contain_text("1")
     expect(page.get_by_role("figure", name="Items per minute")).to_be_visible()
     page.get_by_text("6 h", exact=True).click()
@@ -170,7 +170,7 @@ def test_a_worker_shows_what_it_runs_and_a_late_heartbeat_stands_out(looker: Loo
     assert alerts == []
 
 
-def test_a_limit_is_set_closed_for_a_while_and_removed(looker: Looker) -> None:
+def test_a_limit_is_set_blocked_for_a_while_and_removed(looker: Looker) -> None:
     page = looker.page("ann", "/limits")
     alerts = _no_alert(page)
     expect(page.get_by_role("heading", name="No limits yet")).to_be_visible()
@@ -187,10 +187,10 @@ def test_a_limit_is_set_closed_for_a_while_and_removed(looker: Looker) -> None:
     expect(row).to_contain_text(SCRIPT)
     expect(row).to_contain_text("30/min")
     expect(row).to_contain_text("5/5 left")
-    row.get_by_role("button", name="Close").click()
+    row.get_by_role("button", name="Block").click()
     dialog.get_by_label("Seconds").fill("45")
     dialog.get_by_label("Reason").fill(IMAGE)
-    dialog.get_by_role("button", name="Close key").click()
+    dialog.get_by_role("button", name="Block").click()
     expect(row).to_contain_text(re.compile(r"opens in 4\d s"))
     expect(row).to_contain_text("1 time")
     expect(row).to_contain_text(IMAGE)

@@ -97,6 +97,19 @@ async def test_a_limit_that_throttles_a_job_is_its_cause(service: Service) -> No
         assert (await shown(service, job))["etaCause"] == "limited by wikidata 5/s"
 
 
+async def test_a_pace_says_nothing_where_the_next_one_is_due_later(service: Service) -> None:
+    job = await submit(service, b"name\nlamp\nsofa\n")
+    async with InProcessWorker(service.app, only=["add"]):
+        await service.fetch("update penstock.workers set stages = array(select id from penstock.stages)")
+        await service.fetch(
+            """update penstock.queue set run_at = now() + interval '9 minutes', attempt = 1, max_attempts = 3
+               where task_id in (select id from penstock.tasks where job_id = $1)""",
+            job,
+        )
+        waiting = await shown(service, job)
+        assert (waiting["etaCause"], waiting["etaSeconds"]) == ("try 2 of 3 in 9 min", None)
+
+
 async def test_a_page_of_a_job_tells_its_file_and_how_it_is_kept(service: Service) -> None:
     client = await service.client()
     job = await submit(service, b"name\nlamp\n", name="lamps.csv")

@@ -195,6 +195,7 @@ async def test_errors_that_differ_in_ids_only_are_one_group(service: Service) ->
     assert (seen["failures"], seen["complete"], [one["count"] for one in seen["items"]]) == (4, True, [3, 1])
     group = seen["items"][0]
     assert group["message"] == "order <n> of <id>: status <n>"
+    assert group["example"] == told[-1]
     assert (group["exampleItemId"], group["stages"], group["type"]) == (ids[-1], ["look_up"], "PermanentError")
     assert group["firstSeen"] < group["lastSeen"]
     assert (len(group["trend"]), sum(group["trend"])) == (24, 3)

@@ -77,23 +77,23 @@ def _of_stage(view: StageView, *, held: int, any_worker: bool) -> list[Attention
             )
         )
     if view.waiting and any_worker and not view.workers:
+        stand = "waits" if view.waiting == 1 else "wait"
         found.append(
             Attention(
                 about="unserved",
                 pipeline=view.pipeline,
                 stage=view.stage,
-                sentence=f"{view.waiting:,} tasks wait in stage {view.label}, and no live worker serves it.",
+                sentence=f"{_many(view.waiting, 'task')} {stand} in stage {view.label}, and no live worker serves it.",
                 next_step="`penstock worker --app module:name`",
             )
         )
     if held:
-        lanes = "1 lane" if held == 1 else f"{held:,} lanes"
         found.append(
             Attention(
                 about="lanes",
                 pipeline=view.pipeline,
                 stage=view.stage,
-                sentence=f"{lanes} of {view.label} with tasks are paused.",
+                sentence=f"{_many(held, 'lane')} of {view.label} with tasks {'is' if held == 1 else 'are'} paused.",
                 next_step="`penstock lanes list`",
             )
         )
@@ -103,7 +103,7 @@ def _of_stage(view: StageView, *, held: int, any_worker: bool) -> list[Attention
                 about="failures",
                 pipeline=view.pipeline,
                 stage=view.stage,
-                sentence=f"{view.failed_last_hour:,} tasks of {view.label} failed in the last hour.",
+                sentence=f"{_many(view.failed_last_hour, 'task')} of {view.label} failed in the last hour.",
                 next_step=f"`penstock dead-letters list --pipeline {view.pipeline}`",
             )
         )
@@ -121,3 +121,7 @@ def _of_stage(view: StageView, *, held: int, any_worker: bool) -> list[Attention
             )
         )
     return found
+
+
+def _many(number: int, thing: str) -> str:
+    return f"1 {thing}" if number == 1 else f"{number:,} {thing}s"

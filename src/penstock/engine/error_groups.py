@@ -36,13 +36,15 @@ _LINE = re.compile(r":\d+(?= |$)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorGroup:
-    """``id`` is stable over processes and releases. ``where`` is that of the newest of the group. ``trend``: how many
-    in each of the equal parts of the time that was asked for, the oldest first."""
+    """``id`` is stable over processes and releases. ``message`` is what all have in common, ``example`` the beginning
+    of the message of the newest, ``where`` that of the newest. ``trend``: how many in each of the equal parts of the
+    time that was asked for, the oldest first."""
 
     id: str
     type: str | None
     kind: str | None
     message: str
+    example: str
     where: str | None
     stages: tuple[str, ...]
     count: int
@@ -188,6 +190,7 @@ def _group(identity: str, message: str, found: list[Failure], parts: "Parts") ->
         type=newest_one.type,
         kind=newest_one.kind,
         message=message,
+        example=newest_one.message or "",
         where=newest_one.place,
         stages=tuple(sorted(_labels(found))),
         count=len(found),

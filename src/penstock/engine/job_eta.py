@@ -15,10 +15,12 @@ from penstock.lifecycle import JobState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """``stops``: nothing gets past it, so the pace of the last minute says nothing about the end."""
+    """``stops``: nothing gets past it, so the pace of the last minute says nothing about the end. ``due_later``:
+    nothing of the stage is due before then."""
 
     sentence: str
     stops: bool
+    due_later: bool = False
 
 
 def cause_of(
@@ -36,7 +38,10 @@ def cause_of(
         return Cause(sentence=f"paused{_by(job)}", stops=True)
     if state not in (JobState.QUEUED, JobState.RUNNING):
         return None
-    found = [one for head in heads if (one := _of_head(head, live, running, now)) is not None]
+    met = [_of_head(head, live, running, now) for head in heads]
+    # A stage whose next ones are due later holds up the job only where nothing else can be done before.
+    moves = importing or any(one is None or not one.due_later for one in met)
+    found = [one for one in met if one is not None and not (moves and one.due_later)]
     if stopping := next((one for one in found if one.stops), None):
         return stopping
     if found:
@@ -64,7 +69,8 @@ def _of_head(
             return Cause(sentence=f"limited by {head['limit_key']} {head['rate']:g}/s", stops=False)
     if head["run_at"] > now:
         tried = f"try {head['attempt'] + 1} of {head['max_attempts']}" if head["attempt"] else "the next one is due"
-        return Cause(sentence=f"{tried} in {span((head['run_at'] - now).total_seconds())}", stops=False)
+        wait = span((head["run_at"] - now).total_seconds())
+        return Cause(sentence=f"{tried} in {wait}", stops=True, due_later=True)
     if head["max_running"] is not None and running.get(head["stage"], 0) >= head["max_running"]:
         return Cause(sentence=f"limited to {head['max_running']:,} at a time in stage {label}", stops=False)
     states = processors_by_state(live, label)

@@ -61,7 +61,7 @@ async def test_status_shows_workers_rates_and_failures(
     [greet] = [view for view in (await overview(connection)).stages if view.label == "greet"]
     assert greet.eta_seconds == pytest.approx(3 / greet.ended_per_second)
     text = (await penstock("status")).stdout
-    assert "1 tasks of fail failed in the last hour" in text
+    assert "1 task of fail failed in the last hour" in text
     assert "newest dead letters" in text
 
 
@@ -73,7 +73,7 @@ async def test_paused_things_need_attention(
     await penstock("lanes", "pause", "greet", "vip")
     sentences = [one.sentence for one in (await overview(connection)).attention]
     assert any("Stage sleep is paused by" in one and "repairs" in one for one in sentences)
-    assert "1 lane of greet with tasks are paused." in sentences
+    assert "1 lane of greet with tasks is paused." in sentences
 
 
 async def test_top_once_is_the_status(penstock: CommandLine, shop: Penstock) -> None:

@@ -71,7 +71,7 @@ export function Chart({ title, times, lines, unit, height = 180, least = 1 }: Pr
         scales: { y: { range: (_plot, _min, max) => [0, Math.max(max ?? 0, least) * 1.1] } },
         axes: [
           { ...axis, size: 28, values: "{HH}:{mm}" },
-          { ...axis, size: 56, values: (_plot, ticks) => ticks.map((tick) => unit(tick)) },
+          { ...axis, size: 72, values: (_plot, ticks) => ticks.map((tick) => unit(tick)) },
         ],
         series: [
           {},
@@ -98,7 +98,9 @@ export function Chart({ title, times, lines, unit, height = 180, least = 1 }: Pr
 
   useEffect(() => plot.current?.setData(data), [data]);
 
-  const shown = (line: Line): number | null => (at === null ? (line.values.findLast((value) => value !== null) ?? null) : (line.values[at] ?? null));
+  // Without a pointer the last values take the room, unseen: they are of one moment, and would read as a total.
+  const point = at ?? times.length - 1;
+  const time = times[point];
   return (
     <figure className={classes.figure} aria-label={title}>
       <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
@@ -106,16 +108,16 @@ export function Chart({ title, times, lines, unit, height = 180, least = 1 }: Pr
           <Text fw={600} size="sm">
             {title}
           </Text>
-          <Group gap="sm">
+          <Group gap="sm" data-pointed={at !== null || undefined}>
             {lines.map((line) => (
               <Text key={line.name} size="xs" className="numbers">
                 <span className={classes.swatch} style={{ background: HEX[line.color][dark ? 1 : 0] }} /> {line.name}{" "}
-                {valueWords(shown(line), unit)}
+                <span className={classes.value}>{valueWords(line.values[point], unit)}</span>
               </Text>
             ))}
-            {at !== null && times[at] !== undefined && (
-              <Text size="xs" c="dimmed">
-                {moment(new Date(times[at] * 1000))}
+            {time !== undefined && (
+              <Text size="xs" c="dimmed" className={classes.value}>
+                {moment(new Date(time * 1000))}
               </Text>
             )}
           </Group>

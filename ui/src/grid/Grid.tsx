@@ -1,7 +1,8 @@
 import { Checkbox } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
+import { memo, useCallback, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, type KeyboardEvent, type ReactNode } from "react";
 import classes from "./grid.module.css";
+import { leftEdges } from "./leftEdges";
 import type { IdOf } from "./window";
 
 export type Column<R> = {
@@ -11,6 +12,8 @@ export type Column<R> = {
   width: number;
   cell: (row: R) => ReactNode;
   align?: "right";
+  /** Stays at the left while the rest scrolls by. Only of columns before which every one stays. */
+  stays?: boolean;
 };
 
 export type Picking = {
@@ -135,13 +138,16 @@ export function Grid<R>(props: Props<R>) {
   }
 
   const width = columns.reduce((sum, column) => sum + column.width, picking ? PICK : 0);
+  const picks = picking !== undefined;
+  const lefts = useMemo(() => leftEdges(columns, picks ? PICK : 0), [columns, picks]);
+  const stuck = (lefts.at(-1) ?? 0) + (columns[lefts.length - 1]?.width ?? 0);
   const tabStop = rows.some((row) => idOf(row) === active.current) ? active.current : rows[from] === undefined ? null : idOf(rows[from]);
 
   return (
     <div
       ref={scroller}
       className={classes.scroller}
-      style={{ height: height ?? "min(70vh, 720px)" }}
+      style={{ height: height ?? "min(70vh, 720px)", scrollPaddingLeft: stuck }}
       role="grid"
       aria-label={label}
       aria-rowcount={total ?? -1}
@@ -156,12 +162,19 @@ export function Grid<R>(props: Props<R>) {
     >
       <div className={classes.head} role="row" style={{ width }}>
         {picking && (
-          <div role="columnheader" className={classes.pick}>
+          <div role="columnheader" className={classes.pick} data-stays={lefts.length > 0 || undefined}>
             <Checkbox size="xs" checked={picking.all} indeterminate={picking.some && !picking.all} onChange={picking.toggleAll} aria-label="Select all that match" />
           </div>
         )}
-        {columns.map((column) => (
-          <div key={column.id} role="columnheader" className={classes.cell} data-align={column.align} style={{ width: column.width }}>
+        {columns.map((column, place) => (
+          <div
+            key={column.id}
+            role="columnheader"
+            className={classes.cell}
+            data-align={column.align}
+            data-stays={stays(lefts, place)}
+            style={{ width: column.width, left: lefts[place] }}
+          >
             {column.header}
           </div>
         ))}
@@ -178,6 +191,7 @@ export function Grid<R>(props: Props<R>) {
               id={id}
               top={item.start}
               columns={columns}
+              lefts={lefts}
               picked={picking ? picking.has(id) : undefined}
               onPick={pick}
               fresh={fresh?.has(id) ?? false}
@@ -192,11 +206,18 @@ export function Grid<R>(props: Props<R>) {
   );
 }
 
+/** The last of those that stay has an edge. */
+function stays(lefts: readonly number[], place: number): "last" | true | undefined {
+  if (place >= lefts.length) return undefined;
+  return place === lefts.length - 1 ? "last" : true;
+}
+
 type RowProps<R> = {
   row: R;
   id: number | string;
   top: number;
   columns: Column<R>[];
+  lefts: readonly number[];
   picked?: boolean;
   onPick?: (id: number | string, range: boolean) => void;
   fresh: boolean;
@@ -205,7 +226,7 @@ type RowProps<R> = {
   stop: boolean;
 };
 
-const GridRow = memo(function GridRow<R>({ row, id, top, columns, picked, onPick, fresh, opened, onOpen, stop }: RowProps<R>) {
+const GridRow = memo(function GridRow<R>({ row, id, top, columns, lefts, picked, onPick, fresh, opened, onOpen, stop }: RowProps<R>) {
   return (
     <div
       role="row"
@@ -221,12 +242,20 @@ const GridRow = memo(function GridRow<R>({ row, id, top, columns, picked, onPick
       }}
     >
       {picked !== undefined && (
-        <div role="gridcell" className={classes.pick}>
+        <div role="gridcell" className={classes.pick} data-stays={lefts.length > 0 || undefined}>
           <Checkbox size="xs" checked={picked} onChange={(event) => onPick?.(id, (event.nativeEvent as MouseEvent).shiftKey)} aria-label={`Select ${id}`} tabIndex={-1} />
         </div>
       )}
-      {columns.map((column) => (
-        <div key={column.id} role="gridcell" className={classes.cell} data-column={column.id} data-align={column.align} style={{ width: column.width }}>
+      {columns.map((column, place) => (
+        <div
+          key={column.id}
+          role="gridcell"
+          className={classes.cell}
+          data-column={column.id}
+          data-align={column.align}
+          data-stays={stays(lefts, place)}
+          style={{ width: column.width, left: lefts[place] }}
+        >
           {column.cell(row)}
         </div>
       ))}

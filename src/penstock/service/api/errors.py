@@ -26,6 +26,7 @@ class ErrorGroup(Wire):
     type: str | None
     error_class: str | None = Field(description="transient, throttled, permanent or crash.")
     message: str
+    example: str = Field(description="The message of the newest of the group, as it is; its first 300 characters.")
     where: str | None
     stages: list[str]
     count: int
@@ -79,6 +80,7 @@ def _item(group: error_groups.ErrorGroup) -> ErrorGroup:
         type=group.type,
         error_class=group.kind,
         message=group.message,
+        example=group.example,
         where=group.where,
         stages=list(group.stages),
         count=group.count,

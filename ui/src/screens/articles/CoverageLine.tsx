@@ -9,7 +9,7 @@ export function CoverageLine({ coverage }: { coverage: Schemas["CoverageBody"] }
   const { indexed, stale, pending, total, generation, asOf } = coverage;
   return (
     <Text size="sm" c="dimmed" className="numbers" data-coverage component="div">
-      {count(indexed)} of {many(total, "article")} found by meaning
+      {total > 1 && indexed === total ? `All ${many(total, "article")}` : `${count(indexed)} of ${many(total, "article")}`} can be found by meaning
       {stale > 0 && ` · ${count(stale)} by an older text`}
       {pending > 0 && ` · ${count(pending)} by their words only`} · generation{" "}
       <GoTo to="/index" size="sm" underline="always" className="stored">

@@ -55,6 +55,29 @@ test("a bare address ends before the full stop", () => {
   expect(inlineOf("See https://example.com/a.").map((one) => ("inside" in one ? bare(one.inside) : one.text))).toEqual(["See ", "https://example.com/a", "."]);
 });
 
+test("a heading is told without its closing signs", () => {
+  for (const line of ["# One", "#  One  ", "# One #", "# One ##  "]) expect(blocksOf(line)).toEqual([{ kind: "heading", level: 1, inside: [{ kind: "text", text: "One" }] }]);
+  expect(blocksOf("# C# and more")).toMatchObject([{ inside: [{ text: "C# and more" }] }]);
+  expect(blocksOf("#none")[0]?.kind).toBe("paragraph");
+});
+
+const LONG = 60_000;
+
+test.each([
+  ["a heading with many spaces", `# a${" ".repeat(LONG)}b`],
+  ["a heading with many signs", `# a${"#".repeat(LONG)}b`],
+  ["a heading with spaces and signs", `# a${" #".repeat(LONG / 2)}b`],
+  ["a run of backticks", "`".repeat(LONG) + "a"],
+  ["backticks in a paragraph", `a ${"`".repeat(LONG)} b`],
+  ["runs of backticks that grow", Array.from({ length: 340 }, (_, n) => "`".repeat(n + 1)).join("a")],
+  ["an open backtick, and again", `${"``a ` ".repeat(LONG / 6)}`],
+  ["addresses without an end", `http://${".".repeat(1000)} `.repeat(LONG / 1000)],
+])("%s is read at once", (_name, text) => {
+  const began = performance.now();
+  blocksOf(text);
+  expect(performance.now() - began).toBeLessThan(200);
+});
+
 test("hostile texts are read in no time", () => {
   const began = performance.now();
   for (const text of ["*".repeat(20_000), "[".repeat(20_000), "> ".repeat(5000), "`".repeat(20_000), "_a".repeat(20_000), "- ".repeat(5000), "~~".repeat(10_000)]) blocksOf(text);

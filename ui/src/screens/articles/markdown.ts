@@ -16,7 +16,8 @@ export type Block =
   | { kind: "rule" };
 
 const DEEPEST = 6;
-const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+// Its end is trimmed by hand: a pattern for it tries every place where the spaces could begin.
+const HEADING = /^ {0,3}(#{1,6})\s(.*)$/;
 const RULE = /^ {0,3}([-*_])( *\1){2,} *$/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const QUOTE = /^ {0,3}> ?/;
@@ -43,13 +44,21 @@ function blockAt(lines: string[], at: number, line: string, depth: number): [Blo
   const fence = FENCE.exec(line)?.[1];
   if (fence !== undefined) return fenced(lines, at + 1, fence);
   const heading = HEADING.exec(line);
-  if (heading) return [{ kind: "heading", level: (heading[1] ?? "#").length, inside: inlineOf(heading[2] ?? "") }, at + 1];
+  if (heading) return [{ kind: "heading", level: (heading[1] ?? "#").length, inside: inlineOf(headingText(heading[2] ?? "")) }, at + 1];
   if (RULE.test(line)) return [{ kind: "rule" }, at + 1];
   if (depth < DEEPEST && QUOTE.test(line)) return quoted(lines, at, depth);
   if (depth < DEEPEST && ITEM.test(line)) return listed(lines, at, depth);
   let to = at + 1;
   while (to < lines.length && !startsAnother(lines[to] ?? "", depth)) to += 1;
   return [{ kind: "paragraph", inside: inlineOf(lines.slice(at, to).join("\n").trim()) }, to];
+}
+
+/** Without the spaces around it and the signs that may close it. */
+function headingText(rest: string): string {
+  const text = rest.trim();
+  let end = text.length;
+  while (end > 0 && text[end - 1] === "#") end -= 1;
+  return text.slice(0, end).trimEnd();
 }
 
 function startsAnother(line: string, depth: number): boolean {
@@ -100,7 +109,7 @@ function belongs(line: string | undefined, width: number): boolean {
 
 // Each alternative begins with a character of its own, and none can be matched in two ways: no text takes long to read.
 const TOKEN =
-  /\\([\\`*_{}[\]()#+\-.!>~|])|(`+)([^`]+)\2(?!`)|\[([^[\]\n]{1,500})\]\(([^\s()<>]{1,2000})\)|\*\*((?:[^*\n]|\*(?!\*)){1,2000})\*\*|\*([^*\s][^*\n]{0,2000})\*|~~([^~\n]{1,2000})~~|(?<![\p{L}\p{N}])_([^_\s][^_\n]{0,2000})_(?![\p{L}\p{N}])|(https?:\/\/[^\s<>"'()[\]]{0,2000}[^\s<>"'()[\].,;:!?])/gu;
+  /\\([\\`*_{}[\]()#+\-.!>~|])|(`{1,8})(?!`)([^`]{1,5000})\2(?!`)|\[([^[\]\n]{1,500})\]\(([^\s()<>]{1,2000})\)|\*\*((?:[^*\n]|\*(?!\*)){1,2000})\*\*|\*([^*\s][^*\n]{0,2000})\*|~~([^~\n]{1,2000})~~|(?<![\p{L}\p{N}])_([^_\s][^_\n]{0,2000})_(?![\p{L}\p{N}])|(https?:\/\/[^\s<>"'()[\]]{0,2000}[^\s<>"'()[\].,;:!?])/gu;
 
 export function inlineOf(text: string, depth = 0): Inline[] {
   if (depth > 3) return [{ kind: "text", text }];

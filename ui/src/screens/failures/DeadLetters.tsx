@@ -15,7 +15,7 @@ export function DeadLetters() {
   return (
     <Page
       title="Dead letters"
-      about="Items that ran out of attempts. Look at one, change it, run it again; or all that match, one first."
+      about="Items that failed for good. Look at one, change it, run it again; or all that match, one first."
       actions={
         <GoToButton to="/errors" variant="default">
           By kind of error

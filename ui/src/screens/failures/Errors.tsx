@@ -89,9 +89,11 @@ export function Errors() {
         </>
       ) : (
         <Empty kind={hours < 168 ? "filtered" : "nothing"} title={`Nothing failed in the ${timeWord(hours)}`}>
-          {admin && !search.everybody && search.jobId === undefined
-            ? "These are your own items; switch to everybody's to see those of others."
-            : "What fails appears here, in groups of the same kind."}
+          {search.jobId !== undefined || userId === "all"
+            ? "What fails appears here, in groups of the same kind."
+            : admin
+              ? "These are your own items; switch to everybody's to see those of others."
+              : "These are your own items. Those of others are shown to them and to admins."}
         </Empty>
       )}
       {open && <GroupDrawer group={open} hours={hours} jobId={search.jobId} userId={userId} onClose={() => goTo(undefined)} />}
@@ -121,7 +123,7 @@ function Groups({ groups, hours, onOpen }: { groups: ErrorGroup[]; hours: number
               <Table.Td maw={520}>
                 <UnstyledButton onClick={() => onOpen(group.groupId)} w="100%">
                   <Text fw={500} size="sm" className="stored" lineClamp={2}>
-                    {group.message || "No message"}
+                    {group.example || "No message"}
                   </Text>
                   <Text size="xs" c="dimmed" className="stored">
                     {[group.type, group.stages.join(", ")].filter(Boolean).join(" · ")}
@@ -147,16 +149,22 @@ function Groups({ groups, hours, onOpen }: { groups: ErrorGroup[]; hours: number
   );
 }
 
+const LONGEST_TITLE = 120;
+
+function shortened(text: string): string {
+  return text.length > LONGEST_TITLE ? `${text.slice(0, LONGEST_TITLE)}…` : text;
+}
+
 type DrawerProps = { group: ErrorGroup; hours: number; jobId?: number; userId: "me" | "all"; onClose: () => void };
 
 function GroupDrawer({ group, hours, jobId, userId, onClose }: DrawerProps) {
   const [asking, setAsking] = useState(false);
   const everybody = userId === "all" || undefined;
   return (
-    <Drawer title={group.type ?? "Error"} onClose={onClose}>
+    <Drawer title={shortened(group.example) || (group.type ?? "Error")} onClose={onClose}>
       <Stack>
         <Code block className="stored">
-          {group.message || "No message"}
+          {group.example || "No message"}
         </Code>
         <Group gap="xs">
           <Allowed role="operator">
@@ -180,7 +188,7 @@ function GroupDrawer({ group, hours, jobId, userId, onClose }: DrawerProps) {
               Show the rows
             </GoToButton>
           )}
-          <CopyButton value={[group.type, group.message, group.where].filter(Boolean).join("\n")}>
+          <CopyButton value={[group.type, group.example, group.where].filter(Boolean).join("\n")}>
             {({ copied, copy }) => (
               <Button size="xs" variant="default" leftSection={<Copy size={14} aria-hidden />} onClick={copy}>
                 {copied ? "Copied" : "Copy"}
@@ -190,8 +198,9 @@ function GroupDrawer({ group, hours, jobId, userId, onClose }: DrawerProps) {
         </Group>
         <Facts
           rows={[
+            ["Same words", group.message && <span className="stored">{group.message}</span>],
             ["Where", group.where && <Code>{group.where}</Code>],
-            ["Kind", group.errorClass],
+            ["Kind", [group.type, group.errorClass].filter(Boolean).join(" · ")],
             ["Items", count(group.count)],
             ["Stages", group.stages.join(", ")],
             ["First seen", <When key="first" at={group.firstSeen} />],

@@ -95,7 +95,7 @@ export function Letters() {
             )
           }
         >
-          {admin && !search.everybody ? "These are your own items; switch to everybody's to see those of others." : "Items that run out of attempts appear here."}
+          {admin && !search.everybody ? "These are your own items; switch to everybody's to see those of others." : "Items that fail for good appear here."}
         </Empty>
       ) : (
         <Grid

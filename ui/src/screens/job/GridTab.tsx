@@ -4,6 +4,7 @@ import { useCallback, useMemo } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
 import { useLive } from "~/live/live";
+import { columnOrder } from "./columnOrder";
 import { ColumnsMenu, countIn, FilterPill, GoToRow, Order, StateChips } from "./GridTools";
 import { linesOf } from "./gridCopy";
 import { gridColumns } from "./gridColumns";
@@ -50,8 +51,8 @@ export function GridTab({ job }: { job: Schemas["JobDetail"] }) {
   const shown = useMemo(() => new Set(search.columns ?? all.map((column) => column.id)), [search.columns, all]);
   const columns = useMemo(() => {
     const some = all.filter((column) => shown.has(column.id));
-    return some.length > 0 ? some : all;
-  }, [all, shown]);
+    return columnOrder(some.length > 0 ? some : all, { status, group });
+  }, [all, shown, status, group]);
 
   const { picked, picking, clear } = usePicked(JSON.stringify([jobId, status, group]), list.ids);
   const set = useCallback((changes: Partial<typeof search>) => void navigate({ search: (was) => ({ ...was, ...changes }), replace: true }), [navigate]);

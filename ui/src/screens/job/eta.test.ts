@@ -10,6 +10,7 @@ test("the time that is left comes with its pace and its cause", () => {
 
 test("what stands still says why", () => {
   expect(etaSentence({ ...job, queueState: "PAUSED", etaSeconds: null, etaCause: "paused by ann: lunch" })).toBe("Paused by ann: lunch");
+  expect(etaSentence({ ...job, etaSeconds: null, etaCause: "try 2 of 3 in 9 min" })).toBe("Try 2 of 3 in 9 min");
   expect(etaSentence({ ...job, etaSeconds: null })).toContain("no telling");
   expect(etaSentence({ ...job, etaSeconds: null, totalItems: 0 })).toBe("No items yet");
 });

@@ -14,14 +14,17 @@ type Job = Schemas["JobDetail"];
 
 const WIDE = 240;
 const USUAL = 180;
+// What came in is known to who sent it: it leaves room for what came of it.
+const FIRST_INPUT = 180;
+const INPUT = 140;
 
 /** Of a job: what came in, what came out, and how it went. */
 export function gridColumns(job: Pick<Job, "columns" | "resultColumns">): ItemColumn[] {
   return [
-    textColumn("row", "Row", 80, (item) => (item.row === null ? "" : count(item.row)), "right"),
-    STATUS,
+    { ...textColumn("row", "Row", 80, (item) => (item.row === null ? "" : count(item.row)), "right"), stays: true },
+    { ...STATUS, stays: true },
     ...(job.columns.length > 0
-      ? job.columns.map((name, place) => textColumn(`in:${name}`, name, place === 0 ? WIDE : USUAL, (item) => item.cells?.[place] ?? imageName(item, place)))
+      ? job.columns.map((name, place) => textColumn(`in:${name}`, name, place === 0 ? FIRST_INPUT : INPUT, (item) => item.cells?.[place] ?? imageName(item, place)))
       : [textColumn("input", "Input", WIDE, summary)]),
     ...(job.resultColumns.length > 0
       ? job.resultColumns.map((name) => textColumn(`out:${name}`, name, USUAL, (item) => (item.resultTooLarge ? "too large to list" : resultText(item.result, name))))

@@ -14,7 +14,8 @@ export function resultText(result: unknown, column: string): string {
   return cellText((result as Record<string, unknown>)[column]);
 }
 
-const FORMULA = /^[=+\-@\t\r]/;
+// The same signs as in `intake/export/formulas.py`.
+const FORMULA = /^'*[-=+@\t\r\n＝＋－＠]/;
 const NUMBER = /^[+-]?\d[\d.,]*%?$/;
 
 /** Lines with tabs, as spreadsheets take them. What would be a formula there gets an apostrophe, as in a safe export. */
@@ -24,5 +25,7 @@ export function asLines(rows: readonly (readonly string[])[]): string {
 
 function guarded(cell: string): string {
   const line = cell.replaceAll(/[\t\r\n]+/g, " ");
-  return FORMULA.test(cell) && !NUMBER.test(line) ? `'${line}` : line;
+  if (FORMULA.test(cell) && !NUMBER.test(line)) return `'${line}`;
+  // Spreadsheets read what begins with a quote up to the next one, over tabs and ends of lines.
+  return line.startsWith('"') ? `"${line.replaceAll('"', '""')}"` : line;
 }

@@ -47,7 +47,7 @@ export function Password() {
           <Text size="sm" c="dimmed" component="div">
             {has ? (
               <>
-                Changed <When at={me.passwordChangedAt} />. Changing it ends your other sessions; tokens go on counting.
+                Changed <When at={me.passwordChangedAt} />. Changing it ends your other sessions; tokens stay valid.
               </>
             ) : (
               "You have none: a login link lets you in. With one you get in by yourself."

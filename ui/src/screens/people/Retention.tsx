@@ -10,26 +10,31 @@ import { useChangeSettings, useSettings } from "./useSettings";
 
 type Kept = Schemas["KeptView"];
 
-const TITLES: Record<string, string> = { endedItemsDays: "Ended items and jobs", deadLettersDays: "Dead letters", auditDays: "Audit log" };
+const ENDED = "endedItemsDays";
+const DEAD = "deadLettersDays";
+const TITLES: Record<string, string> = { [ENDED]: "Ended items and jobs", [DEAD]: "Dead letters", auditDays: "Audit log" };
 
 /** How long things are kept. What is older is removed within a minute, so a shorter time asks first. */
 export function Retention() {
   const found = useSettings();
   if (found.isPending) return <Loading />;
   if (found.isError) return <Trouble error={found.error} again={() => void found.refetch()} />;
+  const kinds = found.data.retention ?? [];
+  const dead = kinds.find((kept) => kept.name === DEAD);
   return (
     <Stack>
       <Text c="dimmed" size="sm" maw={640}>
         What waits or runs is never removed. Workers follow a change within a minute. The environment says what counts until somebody changes it here.
       </Text>
-      {(found.data.retention ?? []).map((kept) => (
-        <One key={`${kept.name} ${kept.days}`} kept={kept} />
+      {kinds.map((kept) => (
+        <One key={`${kept.name} ${kept.days}`} kept={kept} dead={kept.name === ENDED ? dead : undefined} />
       ))}
     </Stack>
   );
 }
 
-function One({ kept }: { kept: Kept }) {
+/** `dead`: how long failed items are kept, where that may follow this one. */
+function One({ kept, dead }: { kept: Kept; dead?: Kept }) {
   const [days, setDays] = useState<number | "">(kept.days ?? "");
   const [asking, setAsking] = useState<{ days: number | null } | null>(null);
   const title = TITLES[kept.name] ?? kept.name;
@@ -86,7 +91,7 @@ function One({ kept }: { kept: Kept }) {
       </form>
       <Text size="xs" c="dimmed" mt="xs" component="div">
         {kept.changedBy === null ? (
-          `As the environment says: ${kept.days === null ? "kept for ever" : many(kept.days, "day")}.`
+          `${kept.name === DEAD ? "Follows ended items" : "As the environment says"}: ${kept.days === null ? "kept for ever" : many(kept.days, "day")}.`
         ) : (
           <>
             Changed by {kept.changedBy}, <When at={kept.changedAt} />. Otherwise {kept.defaultDays === null ? "for ever" : many(kept.defaultDays, "day")}.
@@ -97,6 +102,12 @@ function One({ kept }: { kept: Kept }) {
         <Confirm title={`${title}: keep ${many(asked, "day")}?`} verb={`Keep ${many(asked, "day")}`} danger onConfirm={() => save(asking.days)} onClose={() => setAsking(null)}>
           Everything of it that is older than {many(asked, "day")} is removed, beginning within a minute. That cannot be taken back. Now it is kept{" "}
           {kept.days === null ? "for ever" : many(kept.days, "day")}.
+          {dead && (
+            <Text size="sm" mt="xs">
+              Failed items follow, unless they have a number of their own under {TITLES[DEAD]}:{" "}
+              {dead.changedBy === null ? "they have none, so they are removed, too." : `they have one, so they are kept ${dead.days === null ? "for ever" : many(dead.days, "day")}.`}
+            </Text>
+          )}
         </Confirm>
       )}
     </Card>

@@ -107,7 +107,7 @@ function Row({ token }: { token: Token }) {
         ) : ended ? (
           <StateBadge state="ENDED" look="SKIPPED" word="Ended" />
         ) : (
-          <StateBadge state="COUNTS" look="DONE" word="Counts" />
+          <StateBadge state="VALID" look="DONE" word="Valid" />
         )}
         <Text size="xs" c="dimmed" component="div">
           {token.revokedAt ? <When at={token.revokedAt} /> : token.expiresAt ? <>until {moment(token.expiresAt)}</> : "until revoked"}

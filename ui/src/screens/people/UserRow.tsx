@@ -104,7 +104,7 @@ export function UserRow({ user }: { user: User }) {
         {asking === "disable" && (
           <Confirm title={`Disable ${user.name}?`} verb="Disable user" danger onConfirm={() => change.mutateAsync({ disabled: true })} onClose={close}>
             {self ? "You are out at once, " : "They are out at once, "}
-            in every browser, and tokens are refused. Work that was submitted goes on. Enabled again, tokens count again; sessions do not.
+            in every browser, and tokens are refused. Work that was submitted goes on. Enabled again, tokens are valid again; sessions are not.
           </Confirm>
         )}
         {asking === "password" && (

@@ -17,7 +17,7 @@ type Unit = keyof typeof UNITS;
 
 /** Change, close for a while, remove. */
 export function LimitActions({ limit }: { limit: Limit }) {
-  const [asking, setAsking] = useState<"change" | "close" | "remove" | null>(null);
+  const [asking, setAsking] = useState<"change" | "block" | "remove" | null>(null);
   const close = () => setAsking(null);
   const remove = useMutation({
     mutationFn: () => ask(api.DELETE("/api/limits", { params: { query: { key: limit.key } } })),
@@ -32,8 +32,8 @@ export function LimitActions({ limit }: { limit: Limit }) {
         </Button>
       </Allowed>
       <Allowed role="operator">
-        <Button size="xs" variant="default" leftSection={<Ban size={14} aria-hidden />} onClick={() => setAsking("close")}>
-          Close
+        <Button size="xs" variant="default" leftSection={<Ban size={14} aria-hidden />} onClick={() => setAsking("block")}>
+          Block
         </Button>
       </Allowed>
       <Allowed role="operator">
@@ -42,7 +42,7 @@ export function LimitActions({ limit }: { limit: Limit }) {
         </Button>
       </Allowed>
       {asking === "change" && <LimitForm limit={limit} onClose={close} />}
-      {asking === "close" && <CloseForm limit={limit} onClose={close} />}
+      {asking === "block" && <BlockForm limit={limit} onClose={close} />}
       {asking === "remove" && (
         <Confirm title={`Remove the limit of ${limit.key}?`} verb="Remove limit" danger onConfirm={() => remove.mutateAsync()} onClose={close}>
           {limit.rate === null ? "It is open again at once." : `Calls go out without a limit from then on; now it is ${rateWords(limit.rate)}.`}
@@ -155,17 +155,17 @@ export function LimitForm({ limit, onClose }: { limit?: Limit; onClose: () => vo
   );
 }
 
-function CloseForm({ limit, onClose }: { limit: Limit; onClose: () => void }) {
+function BlockForm({ limit, onClose }: { limit: Limit; onClose: () => void }) {
   const [seconds, setSeconds] = useState<number | "">(60);
   const [reason, setReason] = useState("");
   const block = useMutation({
     mutationFn: () =>
       ask(api.POST("/api/limits/block", { body: { key: limit.key, seconds: seconds === "" ? 0 : seconds, reason: reason.trim() || null } })),
     meta: META,
-    onSuccess: (closed) => tellDone(`${limit.key} is closed for ${duration(closed.blockedSeconds)}.`),
+    onSuccess: (blocked) => tellDone(`${limit.key} is blocked for ${duration(blocked.blockedSeconds)}.`),
   });
   return (
-    <Confirm title={`Close ${limit.key}?`} verb="Close key" waits={seconds === "" || seconds <= 0} onConfirm={() => block.mutateAsync()} onClose={onClose}>
+    <Confirm title={`Block ${limit.key}?`} verb="Block" waits={seconds === "" || seconds <= 0} onConfirm={() => block.mutateAsync()} onClose={onClose}>
       <Stack gap="sm">
         <Text size="sm">Nobody in the fleet gets a permit until then, and items that need one wait in the queue. A block that ends later stays.</Text>
         <NumberInput label="Seconds" min={1} value={seconds} onChange={(value) => setSeconds(typeof value === "number" ? value : "")} />

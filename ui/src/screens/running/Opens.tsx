@@ -7,7 +7,7 @@ import { opensIn } from "./limitWords";
 
 const STEP_MS = 200;
 
-/** Open, or closed and until when: it counts down on its own between two answers of the service. */
+/** Open, or blocked and until when: it counts down on its own between two answers of the service. */
 export function Opens({ limit, heardAt }: { limit: Schemas["LimitItem"]; heardAt: number }) {
   const [now, setNow] = useState(heardAt);
   const closed = limit.opensInSeconds > 0;
@@ -21,7 +21,7 @@ export function Opens({ limit, heardAt }: { limit: Schemas["LimitItem"]; heardAt
   const blocked = limit.blockedSeconds > 0;
   return (
     <div data-opens>
-      <StateBadge state={blocked ? "CLOSED" : "USED_UP"} look={blocked ? "ERROR" : "PAUSED"} word={blocked ? "Closed" : "Used up"} />
+      <StateBadge state={blocked ? "BLOCKED" : "USED_UP"} look={blocked ? "ERROR" : "PAUSED"} word={blocked ? "Blocked" : "Used up"} />
       <Text size="xs" className="numbers">
         opens in {duration(left)}
       </Text>

@@ -11,7 +11,7 @@ import { count, duration, rate } from "~/blocks/wording";
 import { StageActions } from "./StageActions";
 import { PausedNote, Processors, Transport } from "./StageParts";
 import { RATES_MS } from "./history";
-import { backlogWords, isBusy, stageName, type Stage } from "./wording";
+import { backlogWords, inOrder, isBusy, stageName, type Stage } from "./wording";
 
 const route = getRouteApi("/stages");
 
@@ -20,7 +20,7 @@ export function Stages() {
   const navigate = route.useNavigate();
   const found = useQuery({ queryKey: ["stages"], queryFn: ({ signal }) => ask(api.GET("/api/stages", { signal })), refetchInterval: RATES_MS });
   const all = found.data?.items ?? [];
-  const shown = all.filter((stage) => (!busy || isBusy(stage)) && stageName(stage).toLowerCase().includes(q.toLowerCase()));
+  const shown = inOrder(all).filter((stage) => (!busy || isBusy(stage)) && stageName(stage).toLowerCase().includes(q.toLowerCase()));
   return (
     <Page title="Stages" about="Where items wait and run. A pipeline has one or more stages; a stage has a handler, a pool and a policy.">
       <Group gap="md">

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { backlogWords, stageName } from "./wording";
+import { backlogWords, inOrder, stageName, type Stage } from "./wording";
 
 const LIVE = { pausedAt: null, workers: 1 };
 
@@ -21,4 +21,18 @@ test("a backlog that stands still says why, where anybody knows", () => {
 test("a stage of a pipeline of one is called by the pipeline", () => {
   expect(stageName({ pipeline: "add", stage: "add" })).toBe("add");
   expect(stageName({ pipeline: "sites", stage: "prompt-forming" })).toBe("sites / prompt-forming");
+});
+
+test("stages with work, trouble or a decision come first", () => {
+  const idle = { waiting: 0, running: 0, failedLastHour: 0, pausedAt: null, endedPerSecond: 0 };
+  const stage = (pipeline: string, told: Partial<Stage> = {}) => ({ ...idle, pipeline, stage: pipeline, ...told }) as Stage;
+  const all = [
+    stage("zebra"),
+    stage("add"),
+    stage("runs", { running: 1 }),
+    stage("fails", { failedLastHour: 2 }),
+    stage("waits", { waiting: 3 }),
+    stage("paused", { pausedAt: "2026-11-16T12:00:00Z" }),
+  ];
+  expect(inOrder(all).map((one) => one.pipeline)).toEqual(["fails", "paused", "runs", "waits", "add", "zebra"]);
 });

@@ -19,6 +19,11 @@ export function backlogWords(stage: Pick<Stage, "waiting" | "etaSeconds" | "etaC
   return `${duration(stage.etaSeconds)} at ${rate(stage.endedPerSecond)}${cause}`;
 }
 
+/** Those with work, trouble or a decision of somebody first, then by name. */
+export function inOrder(stages: readonly Stage[]): Stage[] {
+  return stages.toSorted((one, other) => Number(isBusy(other)) - Number(isBusy(one)) || stageName(one).localeCompare(stageName(other)));
+}
+
 /** Whether the stage has something that people look for: work, trouble or a decision of somebody. */
 export function isBusy(stage: Stage): boolean {
   return stage.waiting > 0 || stage.running > 0 || stage.failedLastHour > 0 || stage.pausedAt !== null || stage.endedPerSecond > 0;

@@ -205,6 +205,34 @@ async def test_items_of_somebody_else_cannot_be_picked(service: Service) -> None
     assert answer.status_code == 404
 
 
+async def test_actions_of_before_are_not_among_what_is_chosen_and_are_not_repeated(service: Service) -> None:
+    job = await job_of(service, FINE, run=False)
+    ann = await service.client("ann")
+    told = await act(ann, await select(ann, itemIds=await ids(service, job)), "cancel")
+    waiting = await select(ann, filter={"statuses": ["PENDING"]})
+    assert waiting["count"] == 1
+    await drain(service.app)
+    chosen = await select(ann, filter={"statuses": ["DONE", "CANCELLED"]})
+    assert chosen["count"] == 1
+    everybodys = await select(await service.client("root"), filter={"statuses": ["DONE"], "userId": "all"})
+    assert everybodys["count"] == 0
+    await service.app.job_by_id(job).resume(by="ann")
+    await act(ann, chosen, "reprocess")
+    await drain(service.app)
+    assert (await runs(service, job), await runs(service, told["jobId"])) == ([2], [1])
+
+    parts = await ids(service, told["jobId"])
+    for path, body in (
+        ("/api/selections", {"itemIds": parts}),
+        ("/api/selections", {"filter": {"jobId": told["jobId"]}}),
+        (f"/api/jobs/{told['jobId']}/reprocess", {"scope": "job", "statuses": ["DONE"]}),
+        (f"/api/jobs/{told['jobId']}/reprocess", {"scope": "items", "itemIds": parts}),
+    ):
+        answer = await ann.post(path, json=body)
+        assert answer.status_code == 409, answer.text
+        assert "It is not repeated" in answer.json()["detail"]
+
+
 async def test_a_selection_of_yesterday_is_refused_with_what_to_do(service: Service) -> None:
     job = await job_of(service, BAD)
     ann = await service.client("ann")

@@ -24,7 +24,7 @@ from penstock.service.job_wire import (
     file_of,
     steps_of,
 )
-from penstock.service.ownership import look_at_job, owner_of_job, whose
+from penstock.service.ownership import look_at_job, owner_of_job, refuse_action, whose
 from penstock.service.parameters import COUNTED, LONGEST_NAME, STORABLE, After, Flag, Name, PageSize, Text, UserId
 from penstock.service.problems import Problem, documented, not_found
 from penstock.service.wire import MOST_ID, JobId, Wire
@@ -201,6 +201,7 @@ async def reprocess(request: Request, actor: Operator, job_id: JobId, body: Repr
     """Run finished items again, with fresh attempts unless `resetAttempts` is false."""
     ground = ground_of(request)
     owner = await owner_of_job(ground, actor, job_id)
+    await refuse_action(ground, job_id)
     if body.scope == "items":
         started = await _reprocess_items(ground, actor, job_id, body)
     else:

@@ -233,6 +233,25 @@ async def test_actions_of_before_are_not_among_what_is_chosen_and_are_not_repeat
         assert "It is not repeated" in answer.json()["detail"]
 
 
+async def test_who_is_no_admin_any_more_cannot_use_what_they_chose_as_one(service: Service) -> None:
+    bobs, own = await job_of(service, BAD, owner="bob"), await job_of(service, BAD, owner="root")
+    root = await service.client("root")
+    everybodys = await select(root, filter={"statuses": ["ERROR"], "userId": "all"})
+    picked = await select(root, itemIds=[*await ids(service, bobs), *await ids(service, own)])
+    theirs = await select(root, itemIds=await ids(service, own))
+    mine = await select(root, filter={"statuses": ["ERROR"]})
+    await service.fetch("update penstock.users set role = 'operator' where name = 'root'")
+    for chosen in (everybodys, picked):
+        answer = await root.post(f"/api/selections/{chosen['selectionId']}/actions", json={"action": "reprocess"})
+        assert answer.status_code == 404, answer.text
+    for chosen in (theirs, mine):
+        assert (await act(root, chosen, "reprocess", dryRun=True))["changes"] == 1
+    await service.fetch("delete from penstock.outcomes where job_id = $1", own)
+    assert (await act(root, theirs, "reprocess", dryRun=True))["changes"] == 0
+    await drain(service.app)
+    assert await runs(service, bobs) == [1]
+
+
 async def test_a_selection_of_yesterday_is_refused_with_what_to_do(service: Service) -> None:
     job = await job_of(service, BAD)
     ann = await service.client("ann")

@@ -186,7 +186,18 @@ async def _found(ground: Ground, actor: Actor, selection_id: int) -> Selection:
         raise Problem(409, f"Selection {selection_id} was for a day and has expired. Choose the items again.")
     if (job_id := found.filter.get("jobId")) is not None:
         await owner_of_job(ground, actor, job_id)
+    elif not actor.is_admin and not await _theirs(ground, actor, found):
+        raise not_found(f"selection {selection_id}")
     return found
+
+
+async def _theirs(ground: Ground, actor: Actor, found: Selection) -> bool:
+    """Whoever was an admin when they chose may have chosen what they must not touch by now."""
+    if found.picked is None:
+        return bool(found.filter["owner"] == actor.name)
+    async with ground.app.connection() as connection:
+        standing = [one.task_id for one in await table.standing(connection, found.picked)]
+        return set(standing) <= await visible_tasks(connection, actor, standing)
 
 
 def _entry(actor: Actor, found: Selection, action: str, job_id: int, counted: Counted) -> Any:

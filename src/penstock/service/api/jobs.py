@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
-from penstock.engine import job_lists, job_views
+from penstock.engine import job_lists, job_views, preferences
 from penstock.engine.steering import jobs as steering
 from penstock.engine.steering import tasks as task_steering
 from penstock.lifecycle import JobState, State
@@ -134,6 +134,7 @@ async def _detail(ground: Ground, job_id: int) -> JobDetail:
         looked_at = [(row, details.job, found is not None and found.open)]
         causes = await job_lists.causes(connection, looked_at, details.job.read_at) if row else {}
         file = None if found is None else await files.get(connection, found.file_id)
+        kept = await preferences.read(connection, ground.settings)
     failed = details.newest_errors
     paused = next((lane for lane in details.lanes if lane["paused_at"] is not None), None)
     return JobDetail(
@@ -149,7 +150,7 @@ async def _detail(ground: Ground, job_id: int) -> JobDetail:
         file=file_of(file),
         priority=next((lane["priority"] for lane in details.lanes), None),
         cancelled_by=row.get("cancelled_by"),
-        retention_days=ground.settings.retention_days,
+        retention_days=float(kept["endedItemsDays"].value or ground.settings.retention_days),
     )
 
 

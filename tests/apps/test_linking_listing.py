@@ -9,6 +9,10 @@ import pytest
 
 from penstock.apps.record_linking import records
 from penstock.apps.record_linking.states import RecordState
+from penstock.intake import xlsx_rows
+from penstock.intake.capped import Caps
+from penstock.intake.preview import CAPS
+from penstock.intake.refused import FileRefused
 from penstock.storage.queries import load
 from tests.apps.linking_service import Linking, serving
 from tests.storage.test_read_plans import touched
@@ -117,6 +121,43 @@ async def test_a_preview_guesses_roles_and_stores_nothing(linking: Linking) -> N
     refused = await linking.call("POST", "/preview", files={"file": ("people.csv", b"")})
     assert (refused.status_code, "empty" in refused.json()["detail"]) == (400, True)
     assert (await linking.call("POST", "/preview", data={"form": "exact"})).status_code == 400
+
+
+async def test_a_preview_is_bounded_and_waits_for_the_turn_it_shares_with_uploads(
+    linking: Linking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = json.dumps([{"who": "x" * 1000}] * 4200).encode()
+    refused = await linking.call("POST", "/preview", files={"file": ("people.json", large)})
+    assert refused.status_code == 400
+    assert "without a look" in refused.json()["detail"]
+    refused = await linking.call("POST", "/preview", files={"file": ("people.csv", b"who\n" * (9 * 1024 * 1024))})
+    assert refused.status_code == 413
+
+    def told(_parser: object, caps: Caps, *, subject: str) -> None:
+        raise FileRefused(f"a {subject} has {caps.memory_mb} MB.", "That is all.")
+
+    monkeypatch.setattr(xlsx_rows, "CappedChild", told)
+    refused = await linking.call("POST", "/preview", files={"file": ("people.xlsx", b"PK\x03\x04")})
+    assert f"a workbook has {CAPS.memory_mb} MB" in refused.json()["detail"]
+
+    client = await linking.service.client("ann")
+    ground = linking.service.api.state.ground
+    turns = TurnsTaken()
+    monkeypatch.setattr(ground, "preview_turns", turns)
+    for path in ("/api/projects/preview", "/api/uploads/preview"):
+        answer = await client.post(path, files={"file": ("people.csv", b"who\nAda\n")})
+        assert answer.status_code == 200, answer.text
+    assert (turns.taken, turns.held) == (2, 0)
+
+
+class TurnsTaken:
+    taken = held = 0
+
+    async def __aenter__(self) -> None:
+        self.taken, self.held = self.taken + 1, self.held + 1
+
+    async def __aexit__(self, *_: object) -> None:
+        self.held -= 1
 
 
 async def test_the_sources_say_what_is_missing_before_they_can_be_asked(linking: Linking) -> None:

@@ -44,6 +44,17 @@ async def test_all_others_end_and_the_one_that_asks_stays(service: Service) -> N
         assert answers == [200, 401, 200]
 
 
+async def test_only_a_token_makes_the_session_another_one(service: Service) -> None:
+    async with browser(service) as here, browser(service) as second:
+        await log_in(service, here, "ann")
+        await log_in(service, second, "ann")
+        proxys = {"Authorization": "Basic cHJveHk6cHJveHk="}
+        found = (await here.get("/api/me/sessions", headers=proxys)).json()["items"]
+        assert sorted(one["current"] for one in found) == [False, True]
+        assert (await here.delete("/api/me/sessions", headers=proxys)).json() == {"ended": 1}
+        assert (await here.get("/api/me")).status_code == 200
+
+
 async def test_the_last_use_is_kept_to_the_minute(service: Service) -> None:
     async with browser(service) as here:
         await log_in(service, here, "ann")

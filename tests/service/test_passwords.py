@@ -6,9 +6,10 @@ import time
 import httpx2
 import pytest
 
-from penstock.engine import accounts, password_hash
+from penstock.engine import accounts, password_hash, passwords
 from penstock.engine.acting import By
 from penstock.engine.password_rules import problem_with
+from penstock.errors import UsageError
 from penstock.service.next_page import next_page
 from tests.service.conftest import Service
 from tests.service.logging_in import browser, log_in
@@ -80,6 +81,19 @@ async def test_the_current_password_is_needed_to_change_it(service: Service) -> 
     async with browser(service) as client:
         assert (await _sign_in(client)).status_code == 403
         assert (await _sign_in(client, password=OTHER)).status_code == 303
+
+
+async def test_who_was_disabled_in_the_moment_of_the_change_does_not_get_past_the_current_password(
+    service: Service,
+) -> None:
+    await _set(service)
+    kept = "select password_hash from penstock.users where name = 'ann'"
+    before = await service.fetch(kept)
+    await service.fetch("update penstock.users set disabled_at = now() where name = 'ann'")
+    hashes, by = password_hash.PasswordHashes(), By(actor="ann", ip=None, request_id="")
+    with pytest.raises(UsageError, match="disabled"):
+        await passwords.change(service.app, hashes, "ann", current=None, new=OTHER, by=by)
+    assert await service.fetch(kept) == before
 
 
 async def test_an_admin_takes_a_password_away_and_its_sessions_with_it(service: Service) -> None:

@@ -205,6 +205,53 @@ async def test_items_of_somebody_else_cannot_be_picked(service: Service) -> None
     assert answer.status_code == 404
 
 
+async def test_actions_of_before_are_not_among_what_is_chosen_and_are_not_repeated(service: Service) -> None:
+    job = await job_of(service, FINE, run=False)
+    ann = await service.client("ann")
+    told = await act(ann, await select(ann, itemIds=await ids(service, job)), "cancel")
+    waiting = await select(ann, filter={"statuses": ["PENDING"]})
+    assert waiting["count"] == 1
+    await drain(service.app)
+    chosen = await select(ann, filter={"statuses": ["DONE", "CANCELLED"]})
+    assert chosen["count"] == 1
+    everybodys = await select(await service.client("root"), filter={"statuses": ["DONE"], "userId": "all"})
+    assert everybodys["count"] == 0
+    await service.app.job_by_id(job).resume(by="ann")
+    await act(ann, chosen, "reprocess")
+    await drain(service.app)
+    assert (await runs(service, job), await runs(service, told["jobId"])) == ([2], [1])
+
+    parts = await ids(service, told["jobId"])
+    for path, body in (
+        ("/api/selections", {"itemIds": parts}),
+        ("/api/selections", {"filter": {"jobId": told["jobId"]}}),
+        (f"/api/jobs/{told['jobId']}/reprocess", {"scope": "job", "statuses": ["DONE"]}),
+        (f"/api/jobs/{told['jobId']}/reprocess", {"scope": "items", "itemIds": parts}),
+    ):
+        answer = await ann.post(path, json=body)
+        assert answer.status_code == 409, answer.text
+        assert "It is not repeated" in answer.json()["detail"]
+
+
+async def test_who_is_no_admin_any_more_cannot_use_what_they_chose_as_one(service: Service) -> None:
+    bobs, own = await job_of(service, BAD, owner="bob"), await job_of(service, BAD, owner="root")
+    root = await service.client("root")
+    everybodys = await select(root, filter={"statuses": ["ERROR"], "userId": "all"})
+    picked = await select(root, itemIds=[*await ids(service, bobs), *await ids(service, own)])
+    theirs = await select(root, itemIds=await ids(service, own))
+    mine = await select(root, filter={"statuses": ["ERROR"]})
+    await service.fetch("update penstock.users set role = 'operator' where name = 'root'")
+    for chosen in (everybodys, picked):
+        answer = await root.post(f"/api/selections/{chosen['selectionId']}/actions", json={"action": "reprocess"})
+        assert answer.status_code == 404, answer.text
+    for chosen in (theirs, mine):
+        assert (await act(root, chosen, "reprocess", dryRun=True))["changes"] == 1
+    await service.fetch("delete from penstock.outcomes where job_id = $1", own)
+    assert (await act(root, theirs, "reprocess", dryRun=True))["changes"] == 0
+    await drain(service.app)
+    assert await runs(service, bobs) == [1]
+
+
 async def test_a_selection_of_yesterday_is_refused_with_what_to_do(service: Service) -> None:
     job = await job_of(service, BAD)
     ann = await service.client("ann")

@@ -46,9 +46,20 @@ async def test_a_change_says_by_whom_and_is_audited_with_what_it_was(service: Se
     await _change(service, retention={"endedItemsDays": 7})
     rows = await service.fetch(
         "select actor, object, details ->> 'before' as was, details ->> 'value' as now from penstock.audit "
-        "where action = 'setting.change'"
+        "where action = 'setting.change' order by id"
     )
-    assert [tuple(row) for row in rows] == [("root", "endedItemsDays", "30.0", "7.0")], "the second changed nothing"
+    assert [tuple(row) for row in rows] == [
+        ("root", "endedItemsDays", "30.0", "7.0"),
+        ("root", "deadLettersDays", "30.0", "7.0"),
+    ], "what follows is told as well, and the second changed nothing"
+
+
+async def test_a_job_tells_how_long_its_items_are_kept_now(service: Service) -> None:
+    ann = await service.client("ann")
+    job = (await make(service)).job_id
+    assert (await ann.get(f"/api/jobs/{job}")).json()["retentionDays"] == 30.0
+    await _change(service, retention={"endedItemsDays": 7})
+    assert (await ann.get(f"/api/jobs/{job}")).json()["retentionDays"] == 7.0
 
 
 @pytest.mark.parametrize(

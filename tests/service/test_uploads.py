@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from typing import Any
 
 import pytest
@@ -84,6 +85,20 @@ async def test_what_would_be_refused_is_told_before_it_is_sent(service: Service,
     ann = await service.client("ann")
     sent = await ann.post("/api/jobs", files={"file": ("list.csv", data)}, data={"pipeline": "catalogue"})
     assert sent.status_code == 400, sent.text
+
+
+@pytest.mark.parametrize("encoding", ["zlib_codec", "punycode", "rot13", "undefined", "\0"])
+async def test_what_is_no_encoding_of_text_is_refused_by_a_look_and_by_a_submission(
+    service: Service, encoding: str
+) -> None:
+    data = zlib.compress(b"title,sku\nLamp,2\n")
+    body = await preview(service, data, encoding=encoding)
+    assert "No encoding is called" in body["problems"][0]["sentence"]
+    ann = await service.client("ann")
+    fields = {"pipeline": "catalogue", "encoding": encoding}
+    answer = await ann.post("/api/jobs", files={"file": ("list.csv", data)}, data=fields)
+    assert answer.status_code == 400, answer.text
+    assert "o encoding is called" in answer.json()["detail"]
 
 
 async def test_headings_that_will_not_do_are_shown_as_a_row(service: Service) -> None:

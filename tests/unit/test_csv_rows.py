@@ -3,6 +3,7 @@
 import csv
 import io
 import tracemalloc
+import zlib
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -125,3 +126,21 @@ def test_an_endless_row_is_refused_before_it_fills_the_memory(begin, endless):
         list(read(lambda: next(pieces), shape_of_head(b"a,b\n1,2\n", whole=False)))
     assert tracemalloc.get_traced_memory()[1] < 20_000_000
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("zlib_codec", "bz2", "hex", "rot13", "base64", "uu", "quopri", "punycode", "idna", "undefined"),
+        *("unicode_escape", "raw_unicode_escape", "Unicode-Escape", "\0", "utf-8\0", "\ud800", "aliases", ""),
+    ],
+)
+def test_only_encodings_of_text_files_may_be_named(name):
+    with pytest.raises(FileRefused, match="no encoding is called"):
+        shape_of_head(zlib.compress(b"a,b\n" * 1000), whole=True, encoding=name)
+
+
+def test_utf_16_without_its_mark_is_refused_with_a_reason():
+    with pytest.raises(FileRefused, match=r"the file is not utf-16: .*BOM"):
+        shape_of_head("a,b\n1,2\n".encode("utf-16-le"), whole=True, encoding="utf-16")
+    assert rows_of("a,b\n1,2\n".encode("utf-16-le"), encoding="utf-16-le") == [["1", "2"]]

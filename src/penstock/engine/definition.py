@@ -19,6 +19,11 @@ Execution = Literal["async", "thread", "process"]
 LONGEST_POLL_SECONDS = 3600.0
 
 
+def is_internal(pipeline: str) -> bool:
+    """Whether Penstock enqueues it itself, by its name: the application at hand need not know it."""
+    return pipeline.startswith("penstock.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageDefinition:
     """A handler and its policy. ``None`` means: what the settings say.

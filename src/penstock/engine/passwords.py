@@ -68,6 +68,8 @@ async def change(
     made = await hashes.make(new)
     async with accounts.changing(app) as connection:
         await users.lock(connection, name)
+        # Of who is disabled no password is found, and none would be asked for.
+        await accounts.enabled(connection, name)
         # Of two changes at the same moment the second has not seen the password it replaces.
         if await users.password_hash(connection, name) != kept:
             raise UsageError(_WRONG)

@@ -107,7 +107,7 @@ async def flags(connection: Any, settings: Settings) -> dict[str, bool]:
 
 
 async def change(app: "Penstock", wanted: Mapping[str, Any], *, by: By) -> dict[str, Value]:
-    """None takes a change back. Each that is different afterwards is in the audit log."""
+    """None takes a change back. Each that is different afterwards is in the audit log, also one that follows."""
     for name, value in wanted.items():
         if name not in PREFERENCES:
             raise NotKnown(kind="setting", name=name)
@@ -121,7 +121,7 @@ async def change(app: "Penstock", wanted: Mapping[str, Any], *, by: By) -> dict[
             else:
                 await preferences.put(connection, name, value, changed_by=by.actor)
         after = await read(connection, app.settings)
-        for name in wanted:
+        for name in PREFERENCES:
             if before[name].value != after[name].value:
                 entry = by.entry(
                     "setting.change", kind="setting", object=name, before=before[name].value, value=after[name].value

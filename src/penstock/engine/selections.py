@@ -89,7 +89,10 @@ async def _jobs(connection: Any, matching: Matching) -> list[int]:
     if matching.job_id is not None:
         return [matching.job_id]
     find = items.jobs_of if any(state.finished for state in matching.states) else items.jobs_at_work
-    return await find(connection, owner=matching.owner, kind=matching.type, pipeline=None, limit=MOST_JOBS)
+    # Whoever runs all that is done again does not want to repeat the actions among it.
+    return await find(
+        connection, owner=matching.owner, kind=matching.type, pipeline=None, limit=MOST_JOBS, internal=False
+    )
 
 
 async def places(connection: Any, wanted: Wanted, after: Place | None, limit: int) -> tuple[list[Place], Place | None]:

@@ -13,6 +13,7 @@ HEAD_BYTES = 1024 * 1024
 MOST_COLUMNS = 2000
 # A row is stored as JSON of at most 64 KiB; one that is longer than this cannot become one.
 ROW_BYTES = 256 * 1024
+_FOUND_OUT = "Leave the encoding out, and it is found out."
 _QUOTES = "Close the quote, or double quotes inside a quoted cell."
 
 
@@ -38,7 +39,9 @@ def _decoded(head: bytes, encoding: str, whole: bool) -> str:
         return codecs.getincrementaldecoder(encoding)("strict").decode(head, final=whole)
     except UnicodeDecodeError as error:
         problem = f"the file is not {encoding}: byte {error.object[error.start]:#04x} at {error.start:,}."
-        raise FileRefused(problem, "Leave the encoding out, and it is found out.") from None
+        raise FileRefused(problem, _FOUND_OUT) from None
+    except UnicodeError as error:  # UTF-16 without its mark
+        raise FileRefused(f"the file is not {encoding}: {error}.", _FOUND_OUT) from None
 
 
 def read(next_chunk: Callable[[], bytes], shape: CsvShape, *, row_bytes: int = ROW_BYTES) -> Iterator[list[str]]:

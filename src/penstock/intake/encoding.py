@@ -1,6 +1,7 @@
 """Which encoding a text file has, from its first bytes."""
 
 import codecs
+import io
 
 from charset_normalizer import from_bytes
 
@@ -27,6 +28,8 @@ _LIKELY = [
     "gb18030",
     "big5",
 ]
+# Text encodings to Python, but of names and of source code; no file is written in one.
+_NOT_OF_FILES = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
 _SAVE = "Save it as UTF-8, or say which encoding it has."
 
 
@@ -56,7 +59,12 @@ def is_utf8(head: bytes) -> bool:
 
 
 def _known(name: str) -> str:
+    """Python calls much an encoding that is none of text; zlib is one, and would unpack whatever was sent."""
     try:
-        return codecs.lookup(name).name
-    except LookupError:
-        raise FileRefused(f"no encoding is called {name!r}.", "utf-8 and cp1252 are common ones.") from None
+        io.TextIOWrapper(io.BytesIO(), encoding=name)  # refuses those
+        found = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        found = None
+    if found is None or found in _NOT_OF_FILES:
+        raise FileRefused(f"no encoding is called {name!r}.", "utf-8 and cp1252 are common ones.")
+    return found

@@ -18,6 +18,8 @@ from penstock.intake.files import plain_name
 from penstock.intake.refused import FileRefused
 from penstock.storage.files import CHUNK_BYTES
 
+# Of the request. A workbook or an archive up to here is looked into; of a table its beginning is enough.
+MOST_BYTES = 32 * 1024 * 1024 + 64 * 1024
 ROWS = 50
 MOST_PROBLEMS = 100
 _LOOKED_AT_ROWS = 20_000

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.security.utils import get_authorization_scheme_param
 
 from penstock.engine.acting import By, Role
 from penstock.engine.credentials import SESSION_IDLE_SECONDS, SESSION_LONGEST_SECONDS, hashed
@@ -88,8 +89,9 @@ async def _holder_of_session(request: Request, cookie: str | None) -> tuple[str,
 
 
 def session_of(request: Request) -> str | None:
-    """The cookie, where it is what let the request in."""
-    return None if "authorization" in request.headers else request.cookies.get(COOKIE)
+    """The cookie, where it is what let the request in. A header that is no token's, as proxies add, does not matter."""
+    scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
+    return None if scheme.lower() == "bearer" and token else request.cookies.get(COOKIE)
 
 
 class _AtLeast:

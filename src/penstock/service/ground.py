@@ -1,5 +1,6 @@
 """What the routes stand on, made once per process and found through the request."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from penstock.service.attempts import Attempts
 from penstock.service.cursors import Cursors
 from penstock.storage import audit
 
+# Each look at a file may take a core for seconds; the next ones wait for their turn.
+_PREVIEWS_AT_ONCE = 2
 _SEEN_SECONDS = 60.0
 _SEEN_MOST = 10_000
 # The beginning of an action in the audit log, and what it changes that has no job.
@@ -37,6 +40,7 @@ class Ground:
     password_hashes: PasswordHashes = field(default_factory=PasswordHashes)
     # By name: whoever knows one may not try passwords for ever, from wherever they come.
     password_attempts: Attempts = field(default_factory=lambda: Attempts(most=10, seconds=300.0))
+    preview_turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_PREVIEWS_AT_ONCE))
     # When an admin last looked at an object of somebody else: a page that refreshes itself is one entry a minute.
     _looked: dict[tuple[str, str, str], float] = field(default_factory=dict)
 

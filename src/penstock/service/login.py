@@ -53,11 +53,12 @@ def router() -> APIRouter:
 
 
 async def _log_in(request: Request, attempts: Attempts) -> Response:
+    # Before it is counted: a page elsewhere must not use up the attempts of who looks at it.
+    if from_elsewhere(request, unknown=False):
+        return login_page.tell("The form was sent by another site. Open the login page itself.", 403)
     ip = request.client.host if request.client else None
     if (wait := attempts.wait_seconds(ip)) > 0:
         return _too_often("Too many attempts from your address.", wait)
-    if from_elsewhere(request, unknown=False):
-        return login_page.tell("The form was sent by another site. Open the login page itself.", 403)
     form = await _form(request)
     after = next_page(form.get("next"))
     if "code" in form:

@@ -90,18 +90,32 @@ async def rows(connection: Connection, task_ids: Sequence[int]) -> list[dict[str
 
 
 async def jobs_at_work(
-    connection: Connection, *, owner: str | None, kind: str | None, pipeline: str | None, limit: int
+    connection: Connection,
+    *,
+    owner: str | None,
+    kind: str | None,
+    pipeline: str | None,
+    limit: int,
+    internal: bool = True,
 ) -> list[int]:
-    return [row["id"] for row in await connection.fetch(_sql.jobs_at_work, owner, kind, pipeline, limit)]
+    """``internal`` False: without the jobs that Penstock makes itself, such as an action on a selection."""
+    rows = await connection.fetch(_sql.jobs_at_work, owner, kind, pipeline, limit, internal)
+    return [row["id"] for row in rows]
 
 
 async def jobs_of(
-    connection: Connection, *, owner: str | None, kind: str | None, pipeline: str | None, limit: int
+    connection: Connection,
+    *,
+    owner: str | None,
+    kind: str | None,
+    pipeline: str | None,
+    limit: int,
+    internal: bool = True,
 ) -> list[int]:
     if owner is None:
-        rows = await connection.fetch(_sql.jobs_of_all, kind, pipeline, limit)
+        rows = await connection.fetch(_sql.jobs_of_all, kind, pipeline, limit, internal)
     else:
-        rows = await connection.fetch(_sql.jobs_of, owner, kind, pipeline, limit)
+        rows = await connection.fetch(_sql.jobs_of, owner, kind, pipeline, limit, internal)
     return [row["id"] for row in rows]
 
 

@@ -96,5 +96,9 @@ async def standing(connection: Connection, task_ids: Sequence[int]) -> list[Stan
     return [Standing(**dict(row) | {"status": State(row["status"])}) for row in rows]
 
 
+async def internal(connection: Connection, task_ids: Sequence[int]) -> set[int]:
+    return {row["id"] for row in await connection.fetch(_sql.internal, task_ids)}
+
+
 def _with_jobs(rows: Sequence[Any]) -> dict[int, int | None]:
     return {row["task_id"]: row["job_id"] for row in rows}

@@ -13,7 +13,7 @@ from penstock.apps.record_linking.api_ground import parts
 from penstock.apps.record_linking.api_upload import uploaded
 from penstock.apps.record_linking.guessing import guess
 from penstock.apps.record_linking.project import SOURCES, Options
-from penstock.apps.record_linking.reading import read_path
+from penstock.apps.record_linking.reading import is_json, read_path
 from penstock.apps.record_linking.shapes import options_body
 from penstock.apps.record_linking.shared import RecordLinking
 from penstock.apps.record_linking.sources.source import SourceMisconfigured
@@ -24,12 +24,17 @@ from penstock.apps.record_linking.wire_setup import (
     LinkingSource,
     PreviewFields,
 )
+from penstock.intake.preview import CAPS, MOST_BYTES
+from penstock.intake.refused import FileRefused
 from penstock.service.actor import Operator, Viewer
 from penstock.service.bodies import validated
+from penstock.service.ground import ground_of
 from penstock.service.problems import documented
 
 router = APIRouter(prefix="/api", tags=["projects"], responses=documented())
 PREVIEW_ROWS = 50
+# JSON is parsed whole, and nothing else of the process runs meanwhile.
+_MOST_JSON_BYTES = 4 * 1024 * 1024
 _WIKIDATA_HOST = "www.wikidata.org"
 _FORM = {
     "type": "object",
@@ -46,9 +51,10 @@ _REQUEST = {"requestBody": {"required": True, "content": {"multipart/form-data":
 async def preview(request: Request, actor: Operator) -> DatasetPreview:
     """The first rows of a file and what its columns probably are. Nothing is stored. The beginning of a large CSV is
     enough: no more than these rows are read of it."""
-    async with uploaded(request) as upload:
+    async with uploaded(request, most_bytes=MOST_BYTES) as upload:
         fields: PreviewFields = validated(PreviewFields, upload.fields)
-        return await asyncio.to_thread(_looked_at, upload.path, upload.called.name, safe=fields.form == "safe")
+        async with ground_of(request).preview_turns:
+            return await asyncio.to_thread(_looked_at, upload.path, upload.called.name, safe=fields.form == "safe")
 
 
 @router.get("/linking", operation_id="getLinking")
@@ -66,7 +72,12 @@ async def linking(request: Request, actor: Viewer) -> LinkingBody:
 
 
 def _looked_at(path: Path, called: str, *, safe: bool) -> DatasetPreview:
-    dataset = read_path(path, called, safe=safe)
+    if is_json(called) and (size_bytes := path.stat().st_size) > _MOST_JSON_BYTES:
+        raise FileRefused(
+            f"the JSON has {size_bytes:,} bytes, and a look reads at most {_MOST_JSON_BYTES:,}.",
+            "Make the project without a look, or bring the rows as CSV or XLSX.",
+        )
+    dataset = read_path(path, called, safe=safe, caps=CAPS)
     rows = list(islice(dataset.rows, PREVIEW_ROWS + 1))
     guessed = guess(dataset.columns, rows[:PREVIEW_ROWS])
     return DatasetPreview(

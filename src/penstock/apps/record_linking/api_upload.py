@@ -27,8 +27,10 @@ class Upload:
 
 
 @asynccontextmanager
-async def uploaded(request: Request) -> AsyncIterator[Upload]:
-    bounded(request, ground_of(request).settings.max_upload_bytes)
+async def uploaded(request: Request, *, most_bytes: int | None = None) -> AsyncIterator[Upload]:
+    """``most_bytes``: of the request, where it is less than any upload may have."""
+    allowed = ground_of(request).settings.max_upload_bytes
+    bounded(request, allowed if most_bytes is None else min(most_bytes, allowed))
     form = await form_of(request, most_files=1)
     try:
         uploads = [part for part in form.getlist("file") if isinstance(part, UploadFile)]

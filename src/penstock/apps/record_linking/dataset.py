@@ -12,6 +12,7 @@ from penstock.apps.record_linking.project import ROLES, Options, Project, Role
 from penstock.apps.record_linking.wanted import Wanted
 from penstock.errors import UsageError
 from penstock.intake import csv_rows, xlsx_rows
+from penstock.intake.capped import Caps
 from penstock.intake.export.formulas import unguard
 from penstock.intake.refused import FileRefused
 
@@ -53,7 +54,7 @@ class Dataset:
     rows: Iterator[dict[str, str]]
 
 
-def read_file(path: Path, *, safe: bool = False) -> Dataset:
+def read_file(path: Path, *, safe: bool = False, caps: Caps = xlsx_rows.CAPS) -> Dataset:
     """By what the file holds, not by what it is called; raises :class:`FileRefused` where it can be neither. ``safe``:
     a CSV that was exported so, whose apostrophes before what looks like a formula are taken away again."""
     with path.open("rb") as file:
@@ -61,8 +62,8 @@ def read_file(path: Path, *, safe: bool = False) -> Dataset:
     if not head:
         raise FileRefused("the file is empty.", "Give a file with a header and at least one row.")
     if head.startswith(_ZIP_MAGIC):
-        found = xlsx_rows.shape_of_file(path, header=True)
-        return _of_cells(found.columns, xlsx_rows.read(path, found))
+        found = xlsx_rows.shape_of_file(path, header=True, caps=caps)
+        return _of_cells(found.columns, xlsx_rows.read(path, found, caps=caps))
     shape = csv_rows.shape_of_head(head, whole=len(head) < csv_rows.HEAD_BYTES, header=True)
     if not safe:
         return _of_cells(shape.columns, _csv(path, shape))

@@ -7,6 +7,8 @@ from typing import Any
 import orjson
 
 from penstock.apps.record_linking.dataset import Dataset, read_file, read_rows
+from penstock.intake import xlsx_rows
+from penstock.intake.capped import Caps
 from penstock.intake.refused import FileRefused
 
 # JSON is read whole; larger datasets come as CSV or XLSX.
@@ -14,12 +16,16 @@ MOST_JSON_BYTES = 32 * 1024 * 1024
 _LONGEST_COLUMN = 200
 
 
-def read_path(path: Path, name: str, *, safe: bool = False) -> Dataset:
+def is_json(name: str) -> bool:
+    return name.lower().endswith(".json")
+
+
+def read_path(path: Path, name: str, *, safe: bool = False, caps: Caps = xlsx_rows.CAPS) -> Dataset:
     """``name``: what the file was called; one that ends in .json holds an array of objects. ``safe``: it is a CSV of
-    that form, as exports write it. Blocks while it reads."""
-    if name.lower().endswith(".json"):
+    that form, as exports write it. ``caps``: of what reads a workbook. Blocks while it reads."""
+    if is_json(name):
         return read_objects(_parsed(path))
-    return _checked(read_file(path, safe=safe))
+    return _checked(read_file(path, safe=safe, caps=caps))
 
 
 def read_objects(rows: Sequence[Any]) -> Dataset:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
-from penstock.engine import job_lists, job_views
+from penstock.engine import job_lists, job_views, preferences
 from penstock.engine.steering import jobs as steering
 from penstock.engine.steering import tasks as task_steering
 from penstock.lifecycle import JobState, State
@@ -24,7 +24,7 @@ from penstock.service.job_wire import (
     file_of,
     steps_of,
 )
-from penstock.service.ownership import look_at_job, owner_of_job, whose
+from penstock.service.ownership import look_at_job, owner_of_job, refuse_action, whose
 from penstock.service.parameters import COUNTED, LONGEST_NAME, STORABLE, After, Flag, Name, PageSize, Text, UserId
 from penstock.service.problems import Problem, documented, not_found
 from penstock.service.wire import MOST_ID, JobId, Wire
@@ -134,6 +134,7 @@ async def _detail(ground: Ground, job_id: int) -> JobDetail:
         looked_at = [(row, details.job, found is not None and found.open)]
         causes = await job_lists.causes(connection, looked_at, details.job.read_at) if row else {}
         file = None if found is None else await files.get(connection, found.file_id)
+        kept = await preferences.read(connection, ground.settings)
     failed = details.newest_errors
     paused = next((lane for lane in details.lanes if lane["paused_at"] is not None), None)
     return JobDetail(
@@ -149,7 +150,7 @@ async def _detail(ground: Ground, job_id: int) -> JobDetail:
         file=file_of(file),
         priority=next((lane["priority"] for lane in details.lanes), None),
         cancelled_by=row.get("cancelled_by"),
-        retention_days=ground.settings.retention_days,
+        retention_days=float(kept["endedItemsDays"].value or ground.settings.retention_days),
     )
 
 
@@ -201,6 +202,7 @@ async def reprocess(request: Request, actor: Operator, job_id: JobId, body: Repr
     """Run finished items again, with fresh attempts unless `resetAttempts` is false."""
     ground = ground_of(request)
     owner = await owner_of_job(ground, actor, job_id)
+    await refuse_action(ground, job_id)
     if body.scope == "items":
         started = await _reprocess_items(ground, actor, job_id, body)
     else:

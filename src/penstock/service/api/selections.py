@@ -13,7 +13,7 @@ from penstock.service.actor import Actor, Operator
 from penstock.service.api.dead_letters_wire import GroupId
 from penstock.service.ground import Ground, ground_of
 from penstock.service.item_wire import Status
-from penstock.service.ownership import owner_of_job, visible_tasks, whose
+from penstock.service.ownership import NO_REPEAT, owner_of_job, refuse_action, visible_tasks, whose
 from penstock.service.parameters import COUNTED, Flag, Moment, Whose
 from penstock.service.problems import Problem, documented, not_found
 from penstock.service.wire import MOST_ID, Wire
@@ -148,8 +148,11 @@ async def _picked(ground: Ground, actor: Actor, picked: list[int]) -> Counted:
         visible = await visible_tasks(connection, actor, picked)
         standing = {one.task_id: one.status for one in await table.standing(connection, picked)}
         by_state = await selections.count_these(connection, picked)
+        internal = await table.internal(connection, picked)
     if strange := [one for one in picked if one not in visible or one not in standing]:
         raise not_found(f"item {strange[0]}")
+    if internal:
+        raise Problem(409, f"Item {min(internal)} is a part of an action. {NO_REPEAT}")
     return Counted(by_state=by_state, estimate=False)
 
 
@@ -159,6 +162,7 @@ async def _matching(ground: Ground, actor: Actor, asked: SelectionFilter) -> Mat
         raise Problem(400, "`group` needs `jobId`, and is for items that ended ERROR.")
     if asked.job_id is not None:
         await owner_of_job(ground, actor, asked.job_id)
+        await refuse_action(ground, asked.job_id)
     elif asked.user_id == "all":
         await ground.note_look(actor.entry("items.look_at_all", kind="item"))
     states = tuple(State) if asked.statuses is None else tuple(State[name] for name in dict.fromkeys(asked.statuses))
@@ -182,7 +186,18 @@ async def _found(ground: Ground, actor: Actor, selection_id: int) -> Selection:
         raise Problem(409, f"Selection {selection_id} was for a day and has expired. Choose the items again.")
     if (job_id := found.filter.get("jobId")) is not None:
         await owner_of_job(ground, actor, job_id)
+    elif not actor.is_admin and not await _theirs(ground, actor, found):
+        raise not_found(f"selection {selection_id}")
     return found
+
+
+async def _theirs(ground: Ground, actor: Actor, found: Selection) -> bool:
+    """Whoever was an admin when they chose may have chosen what they must not touch by now."""
+    if found.picked is None:
+        return bool(found.filter["owner"] == actor.name)
+    async with ground.app.connection() as connection:
+        standing = [one.task_id for one in await table.standing(connection, found.picked)]
+        return set(standing) <= await visible_tasks(connection, actor, standing)
 
 
 def _entry(actor: Actor, found: Selection, action: str, job_id: int, counted: Counted) -> Any:

@@ -10,7 +10,16 @@ from pydantic import Field
 from starlette.datastructures import UploadFile
 
 from penstock.engine.definition import PipelineDefinition
-from penstock.intake.preview import MOST_PROBLEMS, Preview, Reading, Trouble, look, look_at_images, with_meaning
+from penstock.intake.preview import (
+    MOST_BYTES,
+    MOST_PROBLEMS,
+    Preview,
+    Reading,
+    Trouble,
+    look,
+    look_at_images,
+    with_meaning,
+)
 from penstock.intake.submit import require_pipeline
 from penstock.service.actor import Operator
 from penstock.service.api.pipelines import takes_files
@@ -21,14 +30,9 @@ from penstock.service.problems import Problem, documented
 from penstock.service.wire import MOST_ID, Wire
 
 router = APIRouter(prefix="/api/uploads", tags=["jobs"], responses=documented(411, 413, 415))
-# A workbook or an archive up to here is looked into; of a table its beginning is enough.
-MOST_BYTES = 32 * 1024 * 1024
-_FORM_BYTES = 64 * 1024
 _HEAD_BYTES = 64 * 1024
 _MOST_FILES = 200
 _FIELDS = ("pipeline", "encoding", "delimiter", "header", "sheet", "options")
-# Each may take a core for seconds; the next ones wait for their turn.
-_AT_ONCE = 2
 
 
 class PreviewFields(Options):
@@ -110,7 +114,7 @@ async def preview(request: Request, actor: Operator) -> UploadPreview:
     ground = ground_of(request)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "multipart/form-data":
         raise Problem(415, "Send the beginning of the file as multipart/form-data.")
-    bounded(request, MOST_BYTES + _FORM_BYTES)
+    bounded(request, MOST_BYTES)
     form = await form_of(request, most_files=_MOST_FILES)
     try:
         parts = [part for part in form.getlist("file") if isinstance(part, UploadFile)]
@@ -119,18 +123,10 @@ async def preview(request: Request, actor: Operator) -> UploadPreview:
         fields: PreviewFields = validated(PreviewFields, form_fields(form.multi_items()))
         if fields.pipeline is not None:
             require_pipeline(ground.app, fields.pipeline)
-        async with _turns(request):
+        async with ground.preview_turns:
             return await _look(ground, fields, parts)
     finally:
         await form.close()
-
-
-def _turns(request: Request) -> asyncio.Semaphore:
-    state = request.app.state
-    if not hasattr(state, "preview_turns"):
-        state.preview_turns = asyncio.Semaphore(_AT_ONCE)
-    turns: asyncio.Semaphore = state.preview_turns
-    return turns
 
 
 async def _look(ground: Ground, fields: PreviewFields, parts: Sequence[UploadFile]) -> UploadPreview:

@@ -75,3 +75,8 @@ left join penstock.queue q on q.task_id = t.id
 left join penstock.lanes l on l.id = q.lane
 left join penstock.outcomes o on o.task_id = t.id
 where q.task_id is not null or o.task_id is not null
+
+-- name: internal
+-- Those of these tasks that Penstock made itself, to do something with others.
+select t.id from penstock.tasks t join penstock.jobs j on j.id = t.job_id
+where t.id = any ($1::bigint[]) and starts_with(j.pipeline, 'penstock.')

@@ -363,7 +363,7 @@ async def test_a_setting_that_will_not_do_is_named_before_anything_is_asked(give
 
 async def test_a_source_of_another_name_is_not_known():
     app = Penstock("test", settings=settings("http://127.0.0.1:9/w/api.php"))
-    with pytest.raises(SourceMisconfigured, match=r"no source 'wiki'\. Use wikidata or reconciliation"):
+    with pytest.raises(SourceMisconfigured, match=r"no source 'wiki'\. Use wikidata, reconciliation or sample"):
         Sources(app).get("wiki")
 
 

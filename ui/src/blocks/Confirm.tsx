@@ -36,7 +36,7 @@ export function Confirm({ title, children, verb, danger, waits, onConfirm, onClo
           <Button variant="default" onClick={onClose}>
             Leave it
           </Button>
-          <Button color={danger ? "red" : undefined} loading={busy} disabled={waits} onClick={() => void confirm()} data-autofocus>
+          <Button color={danger ? "red.9" : undefined} loading={busy} disabled={waits} onClick={() => void confirm()} data-autofocus>
             {verb}
           </Button>
         </Group>

@@ -141,7 +141,8 @@ function Message({ message, onClose }: { message: Schemas["DeadMessageDetail"]; 
   const [text, setText] = useState(original);
   const [asking, setAsking] = useState(false);
   const params = { path: { messageId: message.messageId } };
-  const touches = [["object", "message"]];
+  // Not the message itself, which is gone then, and would be answered 404.
+  const touches = [["object", "message", "list"]];
   const send = useMutation({
     mutationFn: () => {
       const base64 = text !== null && text !== original ? toBase64(new TextEncoder().encode(text)) : null;

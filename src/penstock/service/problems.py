@@ -59,6 +59,10 @@ def not_found(what: str) -> Problem:
     return Problem(404, f"There is no {what}.")
 
 
+def nothing_at(request: Request) -> Problem:
+    return Problem(404, f"There is nothing at {request.url.path}.")
+
+
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """``responses=`` of a router or route: what OpenAPI says about its failures. 401, 422 and 503 are always there."""
     chosen = sorted({400, 401, 403, 404, 422, 503, *statuses})
@@ -137,9 +141,13 @@ def install(api: FastAPI) -> None:
     async def http(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
         headers = dict(error.headers or {})
-        if error.status_code == 405 and (methods := _answered(request)):
+        detail = str(error.detail)
+        if error.status_code == 404:
+            detail = nothing_at(request).detail
+        elif error.status_code == 405 and (methods := _answered(request)):
             headers["Allow"] = methods
-        return answer(request, Problem(error.status_code, str(error.detail), headers=headers))
+            detail = f"{request.url.path} answers {methods}, not {request.method}."
+        return answer(request, Problem(error.status_code, detail, headers=headers))
 
     api.add_exception_handler(Problem, known)
     api.add_exception_handler(errors.PenstockError, known)

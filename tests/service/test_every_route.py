@@ -58,6 +58,18 @@ async def test_every_actor_gets_from_every_route_what_the_matrix_says(service: S
     assert wrong == []
 
 
+async def test_a_method_that_an_address_does_not_answer_is_told_so_and_never_taken_for_an_id(service: Service) -> None:
+    client = await service.client("root")
+    # People choose the ids of articles, so that one may be called "import".
+    plain = {path for _, path in _routes() if "{" not in path} - {"/api/articles/import"}
+    missing = sorted(
+        {(method, path) for method in ("GET", "PUT", "POST", "DELETE", "PATCH") for path in plain} - _routes()
+    )
+    answers = {(method, path): await client.request(method, path) for method, path in missing}
+    assert {asked: answer.text for asked, answer in answers.items() if answer.status_code != 405} == {}
+    assert all(answer.headers["allow"] for answer in answers.values())
+
+
 async def test_what_is_refused_was_not_done(service: Service) -> None:
     """bob's and eve's calls with ann's ids leave no trace but their own failures."""
     world = await worlds.make(service)

@@ -108,6 +108,17 @@ def _away(detail: str) -> Problem:
     return Problem(503, detail, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
+def _taken_for_an_id(request: Request) -> bool:
+    """A method that ``/projects/preview`` lacks may reach ``/projects/{projectId}``, where it is a bad id."""
+    known = request.app.openapi()["paths"].get(request.url.path)
+    return known is not None and request.method.lower() not in known
+
+
+def _not_answered(request: Request, methods: str) -> Problem:
+    detail = f"{request.url.path} answers {methods}, not {request.method}."
+    return Problem(405, detail, headers={"Allow": methods})
+
+
 def _answered(request: Request) -> str:
     """All methods of the path: each route knows only its own."""
     paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
@@ -132,6 +143,8 @@ def install(api: FastAPI) -> None:
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
+        if _taken_for_an_id(request):
+            return answer(request, _not_answered(request, _answered(request)))
         fields = [
             {"field": ".".join(str(part) for part in one["loc"]), "problem": str(one["msg"])} for one in error.errors()
         ]
@@ -145,8 +158,7 @@ def install(api: FastAPI) -> None:
         if error.status_code == 404:
             detail = nothing_at(request).detail
         elif error.status_code == 405 and (methods := _answered(request)):
-            headers["Allow"] = methods
-            detail = f"{request.url.path} answers {methods}, not {request.method}."
+            return answer(request, _not_answered(request, methods))
         return answer(request, Problem(error.status_code, detail, headers=headers))
 
     api.add_exception_handler(Problem, known)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi import APIRouter, Query, Request
 
 from penstock.apps.article_search import building, comparing, generations
 from penstock.apps.article_search.api_ground import parts
@@ -51,13 +51,6 @@ async def roll_back(request: Request, actor: Admin) -> GenerationBody:
     made = await building.roll_back(parts(request), by=actor.name)
     await ground_of(request).note(actor.entry("generation.roll_back", kind="generation", object=made.id))
     return generation_body(made)
-
-
-@router.get("/roll-back", include_in_schema=False)
-@router.delete("/roll-back", include_in_schema=False)
-async def no_generation() -> None:
-    """Else the routes of one generation would take the word for an id that is wrong."""
-    raise HTTPException(405, "A roll-back is posted.")
 
 
 @router.get("/{generationId}", operation_id="getGeneration")

@@ -119,7 +119,7 @@ async def test_a_schedule_is_paused_resumed_and_fired(service: Service) -> None:
     # Those of the applications are there, too.
     listed = (await ann.get("/api/schedules")).json()["items"]
     (shown,) = [one for one in listed if one["name"] == "shop/nightly"]
-    assert len(shown["upcoming"]) == 5
+    assert (shown["words"], len(shown["upcoming"])) == ("At 03:00 every day", 5)
     paused = (await ann.post("/api/schedules/shop/nightly/pause")).json()
     assert (paused["pausedBy"], paused["upcoming"]) == ("ann", [])
     assert (await ann.post("/api/schedules/shop/nightly/resume")).json()["pausedAt"] is None

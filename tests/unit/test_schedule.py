@@ -11,6 +11,7 @@ from cronsim import CronSim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.engine.fire_times import in_words
 from penstock.engine.schedule import (
     FIRES_PER_PLAN,
     ScheduleDefinition,
@@ -325,3 +326,19 @@ def test_a_wrong_definition_is_refused_with_the_value(changes: dict[str, Any], w
 def test_options_are_stored_in_one_spelling():
     high = schedule(options={"priority": "high", "timeout": timedelta(minutes=2), "lane": None})
     assert high.stored_options() == '{"priority":-10,"timeout":120.0}'
+
+
+@pytest.mark.parametrize(
+    ("cron", "words"),
+    [
+        ("23 4 * * *", "At 04:23 every day"),
+        ("*/15 8-18 * * MON-FRI", "Every 15th minute from 08:00 through 18:59 on Monday through Friday"),
+        ("@weekly", "At 00:00 on Sunday"),
+        ("@every 30s", "Every 30 seconds"),
+        ("@every 120m", "Every 2 hours"),
+        ("@every 1d", "Every day"),
+        ("never", "never"),
+    ],
+)
+def test_a_schedule_is_told_in_words(cron: str, words: str) -> None:
+    assert in_words(cron) == words

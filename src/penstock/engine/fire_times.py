@@ -29,6 +29,7 @@ _NAMED = {
 }
 _EVERY = re.compile(r"@every ([1-9][0-9]{0,7})([smhd])")
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_UNITS = (("second", 1), ("minute", 60), ("hour", 3600), ("day", 86_400))
 _LONGEST_INTERVAL_SECONDS = 366 * 86_400
 _LONGEST_CRON = 200
 _FIELDS = 5
@@ -55,6 +56,17 @@ def readable(cron: str) -> str | None:
     except (CronSimError, ValueError) as error:
         return f"cron = {cron!r} cannot be read ({error}); {_HOW}"
     return None if first is not None else f"cron = {cron!r} names a day that never comes; {_HOW}"
+
+
+def in_words(cron: str) -> str:
+    """For people: "At 04:23 every day". What cannot be read stays as it is."""
+    if (seconds := interval_seconds(cron)) is not None:
+        unit, each = next((name, each) for name, each in reversed(_UNITS) if seconds % each == 0)
+        return f"Every {seconds // each} {unit}s" if seconds != each else f"Every {unit}"
+    try:
+        return CronSim(_NAMED.get(cron, cron), datetime(2000, 1, 1)).explain()  # noqa: DTZ001 - the calendar has no zone
+    except (CronSimError, ValueError):
+        return cron
 
 
 def interval_seconds(cron: str) -> int | None:

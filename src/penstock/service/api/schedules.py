@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 
 from penstock.engine import scheduling
+from penstock.engine.fire_times import in_words
 from penstock.engine.scheduling import ScheduleView
 from penstock.engine.steering import schedules
 from penstock.service.actor import Operator, Viewer
@@ -22,10 +23,12 @@ _ONE = "/{name:path}"
 
 
 class ScheduleItem(Wire):
-    """``upcoming`` is empty while it is paused or stopped; ``lastError`` says what went wrong last."""
+    """``upcoming`` is empty while it is paused or stopped; ``lastError`` says what went wrong last, ``words`` is
+    ``cron`` in English."""
 
     name: str
     cron: str
+    words: str
     timezone: str
     pipeline: str
     missed: str
@@ -89,6 +92,7 @@ def _item(view: ScheduleView) -> ScheduleItem:
     return ScheduleItem(
         name=row.name,
         cron=row.cron,
+        words=in_words(row.cron),
         timezone=row.timezone,
         pipeline=row.pipeline,
         missed=row.missed,

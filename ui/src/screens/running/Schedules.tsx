@@ -68,6 +68,7 @@ function Detail({ schedule, onClose }: { schedule: Schedule; onClose: () => void
         <Facts
           rows={[
             ["Task", schedule.pipeline],
+            ["When", schedule.words],
             ["Cron", <span key="cron" className="mono">{schedule.cron}</span>],
             ["Time zone", schedule.timezone],
             ["Missed times", MISSED[schedule.missed] ?? schedule.missed],
@@ -132,9 +133,9 @@ function Row({ schedule }: { schedule: Schedule }) {
         )}
       </Table.Td>
       <Table.Td className="numbers">
-        {schedule.cron}
+        {schedule.words}
         <Text size="xs" c="dimmed">
-          {schedule.timezone} · missed times: {schedule.missed}
+          <span className="mono">{schedule.cron}</span> · {schedule.timezone} · missed times: {schedule.missed}
         </Text>
       </Table.Td>
       <Table.Td>

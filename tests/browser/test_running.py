@@ -202,7 +202,7 @@ def test_a_limit_is_set_blocked_for_a_while_and_removed(looker: Looker) -> None:
     dialog.get_by_role("combobox", name="per").click()
     page.get_by_role("option", name="minute").click()
     dialog.get_by_label("At once").fill("5")
-    dialog.get_by_label("Circuit opens after").fill("3")
+    dialog.get_by_label("Stop after").fill("3")
     dialog.get_by_role("button", name="Set limit").click()
     row = page.locator("[data-limit]")
     expect(row).to_contain_text(SCRIPT)

@@ -125,7 +125,7 @@ def _stage(load: Mapping[str, Any], seen: _Seen, told_by: StageTransport) -> Sta
         arrived_per_second=max(moved.get("arrived_per_second", 0.0), 0.0),
         ended_per_second=pace,
         eta_seconds=load["waiting"] / pace if pace > 0 and load["waiting"] and not (cause and cause.stops) else None,
-        eta_cause=cause and cause.sentence,
+        eta_cause=None if cause is None else cause.sentence,
         held_up_by=held_up_by,
         failed_last_hour=moved.get("failed_last_hour", 0),
         mean_run_seconds=moved.get("mean_run_seconds"),

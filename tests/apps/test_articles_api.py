@@ -182,6 +182,25 @@ async def test_an_admin_reads_and_changes_what_is_private_and_that_is_noted(serv
     ]
 
 
+async def test_every_save_is_in_the_audit_log_with_it(service: Service):
+    await saved(service)
+    ann = await service.client("ann")
+    await ann.put("/api/articles/lamps", json={"content": "Lamps are bright."})
+    await ann.put("/api/articles/lamps", json={"content": "Lamps are bright."})
+    await ann.put("/api/articles/lamps", json={"visibility": "shared"})
+    assert (await ann.put("/api/articles/lamps", json={"content": "Late.", "revision": 1})).status_code == 409
+    await ann.delete("/api/articles/lamps")
+    noted = await service.fetch(
+        "select action, object, owner, (details->>'revision')::int from penstock.audit where actor = 'ann' order by id"
+    )
+    assert [tuple(row) for row in noted] == [
+        ("article.create", "lamps", "ann", 1),
+        ("article.update", "lamps", "ann", 2),
+        ("article.update", "lamps", "ann", 2),
+        ("article.delete", "lamps", "ann", 2),
+    ]
+
+
 @pytest.mark.parametrize(
     ("body", "status", "told"),
     [

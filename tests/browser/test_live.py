@@ -13,6 +13,7 @@ import orjson
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser import grid_world
 from tests.browser.looking import SECONDS, Looker
 from tests.browser.world import World
 
@@ -21,6 +22,13 @@ pytestmark = pytest.mark.timeout(300)
 TABS = 8
 LIVE_AGAIN_SECONDS = 3.0
 STAGE = "send_receipt/send_receipt"
+ROWS = 12
+CHANGES_PER_SECOND = 50
+MATCHED = "[data-column='out:Matched title']"
+HOW = pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
+# What the console says of a service that is away.
+GONE = ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY"]
+_LAST = """select task_id, result->'columns'->>'Matched title' as title from penstock.outcomes where job_id = $1"""
 # What a tab is told by the one that listens, or tells itself: with its id, which names the process it came from.
 RECORD = """() => {
   window.told = [];
@@ -123,14 +131,57 @@ def test_eight_tabs_share_one_connection(looker: Looker, world: World) -> None:
         expect(_paused(page)).to_have_count(0)
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
+@HOW
+def test_a_restart_amid_steady_changes_leaves_every_tab_with_the_last_state(
+    looker: Looker, world: World, how: int
+) -> None:
+    looker.expected += GONE
+    grid_world.pause(world)
+    job = grid_world.job(world, [{"Title": f"Lamp {n}", "Brand": "Brand"} for n in range(ROWS)])
+    items = grid_world.ids(world, job)
+    grid_world.end(world, job, items, 2, result={"columns": {"Matched title": "t0"}})
+    pages = [looker.page("ann", f"/jobs/{job}") for _ in range(TABS)]
+    for page in pages:
+        expect(page.locator("[data-live=live]")).to_be_visible()
+        expect(page.locator("[data-row]")).to_have_count(ROWS)
+    with grid_world.Feeder(world, job, grid_world.changing(items, CHANGES_PER_SECOND)):
+        for page in pages:
+            _wait_for_change(page, after=0)
+        world.stop(how)
+        for page in pages:
+            expect(page.locator("[data-live=reconnecting]")).to_be_visible()
+        world.start()
+        begun = time.monotonic()
+        for page in pages:
+            expect(page.locator("[data-live=live]")).to_be_visible()
+        live_again = time.monotonic() - begun
+        back_at = time.time() * 1000
+        for page in pages:
+            _wait_for_change(page, after=back_at)
+    last = {str(row["task_id"]): row["title"] for row in world.sql(_LAST, job)}
+    assert len(last) == ROWS
+    for page in pages:
+        for item, title in last.items():
+            expect(page.locator(f"[data-row='{item}'] {MATCHED}")).to_have_text(title)
+        # Each once, and nothing else.
+        assert sorted(page.locator("[data-row]").evaluate_all("rows => rows.map((row) => row.dataset.row)")) == sorted(
+            last
+        )
+    assert live_again <= LIVE_AGAIN_SECONDS
+
+
+def _wait_for_change(page: Page, *, after: float) -> None:
+    """Until a row tells a time (in ms) at which it was changed."""
+    page.wait_for_function(
+        """([cells, after]) =>
+             [...document.querySelectorAll(cells)].some((one) => Number(one.innerText.slice(1)) > after)""",
+        arg=[f"[data-row] {MATCHED}", after],
+    )
+
+
+@HOW
 def test_a_restart_loses_no_event_and_doubles_none(looker: Looker, world: World, how: int) -> None:
-    looker.expected += [
-        "ERR_CONNECTION_REFUSED",
-        "ERR_INCOMPLETE_CHUNKED_ENCODING",
-        "ERR_CONNECTION_RESET",
-        "ERR_EMPTY",
-    ]
+    looker.expected += GONE
     pages = [looker.page("ann", "/stages") for _ in range(TABS)]
     for page in pages:
         expect(page.locator("[data-live=live]")).to_be_visible()

@@ -377,8 +377,15 @@ def test_the_audit_log_is_read_filtered_and_opened(looker: Looker, world: World)
         EVIL,
     )
     page = looker.page("root", "/audit")
-    first = page.get_by_role("listitem").filter(has_text="paused stage fetch/fetch").first
-    expect(first).to_contain_text(f"bob paused stage fetch/fetch: {EVIL}")
+    first = page.get_by_role("listitem").filter(has_text="paused the stage fetch").first
+    expect(first).to_contain_text(f"bob paused the stage fetch: {EVIL}")
+    # Looks are many among few acts, so they are asked for.
+    looks = page.get_by_role("listitem").filter(has_text="listened to everybody's changes")
+    expect(looks).to_have_count(0)
+    page.get_by_role("switch", name="Looks, too").click()
+    expect(looks.first).to_be_visible()
+    page.get_by_role("switch", name="Looks, too").click()
+    expect(looks).to_have_count(0)
     page.get_by_label("Action", exact=True).first.fill("job.cancel")
     page.get_by_label("Action", exact=True).first.press("Enter")
     page.wait_for_url(re.compile("action=job.cancel"))

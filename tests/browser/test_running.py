@@ -91,8 +91,29 @@ def test_the_overview_shows_what_runs_and_where_to_go_next(looker: Looker, world
     expect(page.get_by_role("table", name="Backlog").get_by_role("columnheader", name="waiting")).to_be_visible()
     for name in ("Catalogues", "Sites", "Linking", "Articles"):
         expect(page.locator(f"[data-application={name}]")).to_be_visible()
-    attention.get_by_role("link", name="See the errors").click()
-    expect(page).to_have_url(re.compile("/errors.*hours=1"))
+    attention.get_by_role("link", name="See the stage").click()
+    expect(page).to_have_url(re.compile("/stages/check_stock/check_stock"))
+    # What failed is somebody else's, which only an admin is shown.
+    admins = looker.page("root")
+    admins.locator("[data-attention=failures]").get_by_role("link", name="See what failed").click()
+    expect(admins.get_by_role("grid").or_(admins.get_by_role("table")).first).to_contain_text("check_stock")
+
+
+def test_a_viewer_is_invited_to_nothing_that_they_may_not_do(looker: Looker) -> None:
+    page = looker.page("eve")
+    expect(page.get_by_text("Your role is viewer.")).to_be_visible()
+    expect(page.locator("[data-application=Articles]")).to_contain_text("Nothing yet.")
+    main = page.locator("#main")
+    for words in ("Upload", "Analyse a website", "Link a dataset", "Write an article"):
+        expect(main.get_by_role("link", name=words)).to_have_count(0)
+
+
+def test_what_is_due_later_has_no_time_at_the_pace_of_what_was_done(looker: Looker, world: World) -> None:
+    _job(world, "Done a moment ago")
+    _enqueue(world, "send_receipt", "order", 1, times=5, delay=3600)
+    row = looker.page("ann", "/stages").locator("[data-stage='send_receipt/send_receipt']")
+    expect(row).to_contain_text(re.compile("The next one is due in (1 h|59 m|60 m)"))
+    expect(row).not_to_contain_text(" at ")
 
 
 def test_a_stage_is_paused_with_a_reason_limited_and_resumed(looker: Looker, world: World) -> None:
@@ -106,7 +127,7 @@ def test_a_stage_is_paused_with_a_reason_limited_and_resumed(looker: Looker, wor
     dialog.get_by_role("button", name="Pause stage").click()
     expect(row).to_contain_text(f"by ann, just now: {IMAGE}")
     # Everything that waits says why.
-    expect(row).to_contain_text(f"Nothing moves: paused by ann: {IMAGE}")
+    expect(row).to_contain_text(f"Paused by ann: {IMAGE}")
     row.get_by_role("button", name="Limit").click()
     dialog.get_by_label("Most that run at a time").fill("2")
     dialog.get_by_role("button", name="Set limit").click()
@@ -181,7 +202,7 @@ def test_a_limit_is_set_blocked_for_a_while_and_removed(looker: Looker) -> None:
     dialog.get_by_role("combobox", name="per").click()
     page.get_by_role("option", name="minute").click()
     dialog.get_by_label("At once").fill("5")
-    dialog.get_by_label("Circuit opens after").fill("3")
+    dialog.get_by_label("Stop after").fill("3")
     dialog.get_by_role("button", name="Set limit").click()
     row = page.locator("[data-limit]")
     expect(row).to_contain_text(SCRIPT)

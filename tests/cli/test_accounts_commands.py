@@ -7,6 +7,7 @@ import asyncpg
 import pytest
 
 from penstock.engine.credentials import hashed
+from penstock.service.listening import bind
 from tests.cli.seeing.command_line import CommandLine
 
 
@@ -65,13 +66,18 @@ async def test_a_login_link_is_printed_for_the_address_of_the_service(
     penstock: CommandLine, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PENSTOCK_HOST", "0.0.0.0")
-    monkeypatch.setenv("PENSTOCK_PORT", "8123")
-    await penstock("users", "create", "ann")
-    url = urlsplit((await penstock("users", "login", "ann")).stdout.strip())
-    assert (url.scheme, url.netloc, url.path) == ("http", "127.0.0.1:8123", "/login")
+    with bind("127.0.0.1", 0) as listening:
+        port = listening.getsockname()[1]
+        monkeypatch.setenv("PENSTOCK_PORT", str(port))
+        await penstock("users", "create", "ann")
+        printed = await penstock("users", "login", "ann")
+    url = urlsplit(printed.stdout.strip())
+    assert (url.scheme, url.netloc, url.path) == ("http", f"127.0.0.1:{port}", "/login")
+    assert "guess" not in printed.stderr
     assert await connection.fetchval("select hash from penstock.login_links") == hashed(parse_qs(url.query)["code"][0])
     given = await penstock.json("users", "login", "ann", "--address", "https://work.example/")
     assert given["url"] == f"https://work.example/login?code={given['code']}"
+    assert "nothing listens there now" in (await penstock("users", "login", "ann")).stderr
     monkeypatch.setenv("PENSTOCK_PORT", "0")
     assert "--address" in (await penstock("users", "login", "ann", code=2)).stderr
 

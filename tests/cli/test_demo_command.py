@@ -23,6 +23,8 @@ async def test_the_world_is_filled_in_once_and_taken_away_again(start: Start, ca
             shown = call("demo", "--size", "200", "--seconds", "1", "-o", "json", database_url=database_url)
             assert shown.returncode == 0, shown.stderr
             assert "job" in orjson.loads(shown.stdout)["catalogue"]
+        pauses = "select count(*) from penstock.audit where action = 'stage.pause' and actor like 'cli:%'"
+        assert await connection.fetchval(pauses) == 2
         assert await counted(connection) == {"jobs": 9, "articles": 300, "projects": 1, "products": 300}
         rows = await until(call, database_url, "Spring assortment", lambda counts: counts["error"] == 3)
         assert (rows["done"] > 180, rows["skipped"], rows["total"]) == (True, 2, 200), rows

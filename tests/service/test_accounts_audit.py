@@ -1,6 +1,9 @@
 """The audit log: every act with who, from where and what, and who may read it."""
 
+import re
+
 from penstock.storage import audit
+from tests.cli.conftest import ROOT
 from tests.service.conftest import Service
 from tests.service.logging_in import browser, log_in
 
@@ -116,3 +119,20 @@ async def test_a_filter_that_the_database_cannot_hold_is_refused(service: Servic
         assert (await client.get(f"/api/audit?{query}")).status_code == 422
     assert (await client.get("/api/audit?actor=%ff%ed%a0%80")).status_code == 200
     assert (await client.get("/api/audit?after=nonsense")).status_code == 400
+
+
+async def test_what_admins_only_read_can_be_left_out(service: Service) -> None:
+    await note(service, 0)
+    assert (await (await service.client("root")).get("/api/jobs", params={"userId": "all"})).status_code == 200
+    assert [act["action"] for act in await acts(service, "root")] == ["jobs.look_at_all", "job.pause"]
+    assert [act["action"] for act in await acts(service, "root", looks="false")] == ["job.pause"]
+    assert [act["action"] for act in await acts(service, "root", looks="false", actor="ann")] == ["job.pause"]
+    assert [act["action"] for act in await acts(service, "ann", looks="false")] == ["job.pause"]
+
+
+def test_every_act_has_words_on_the_screen() -> None:
+    words = set(re.findall(r'^  "?([a-z_.-]+)"?: "', (ROOT / "ui/src/screens/people/auditWords.ts").read_text(), re.M))
+    written = {*audit.LOOKS}
+    for path in (ROOT / "src/penstock").rglob("*.py"):
+        written |= set(re.findall(r'entry\(\s*"([a-z_-]+(?:\.[a-z_.-]+)?)"', path.read_text()))
+    assert written - words == set()

@@ -54,6 +54,19 @@ async def test_a_change_says_by_whom_and_is_audited_with_what_it_was(service: Se
     ], "what follows is told as well, and the second changed nothing"
 
 
+async def test_what_is_stored_and_cannot_be_is_told_and_does_not_count(service: Service) -> None:
+    await _change(service, retention={"auditDays": 7})
+    await service.fetch("update penstock.preferences set value = '1e9' where name = 'auditDays'")
+    seen = (await (await service.client("root")).get("/api/settings")).json()["retention"]
+    kept = {one["name"]: (one["days"], one["ignored"]) for one in seen}
+    assert kept["endedItemsDays"] == (30.0, None)
+    days, ignored = kept["auditDays"]
+    assert (days, "stored, which does not count: it has to be a number of days" in ignored) == (None, True)
+    await _change(service, retention={"auditDays": 9})
+    seen = (await (await service.client("root")).get("/api/settings")).json()["retention"]
+    assert {one["name"]: one["ignored"] for one in seen}["auditDays"] is None
+
+
 async def test_a_job_tells_how_long_its_items_are_kept_now(service: Service) -> None:
     ann = await service.client("ann")
     job = (await make(service)).job_id

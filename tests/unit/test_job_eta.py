@@ -3,7 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from penstock.engine.job_eta import Cause, cause_of
+from penstock.engine.job_eta import cause_of
+from penstock.engine.pace_cause import Cause
 from penstock.lifecycle import JobState
 
 NOW = datetime(2030, 1, 2, 3, 4, tzinfo=UTC)

@@ -51,7 +51,7 @@ def load(**more: Any) -> Load:
     usual = {
         "waiting": 10,
         "running": 2,
-        "due": True,
+        "due_seconds": 0.0,
         "max_running": None,
         "workers": 1,
         "processors": {"idle": 1, "busy": 1},
@@ -101,9 +101,28 @@ def limit(**more: Any) -> KnownLimit:
         (load(), limit(blocked_seconds=3.2), "wikidata is closed for 3.2 s"),
         (load(), limit(open=True), "the circuit of wikidata is open"),
         (load(processors={"busy": 4, "idle": 0}), None, "all 4 processors are busy"),
-        (load(due=False), None, "what waits is not due yet"),
-        (load(due=False, held=1), None, "what waits is in paused lanes"),
+        (load(due_seconds=540.0, processors={"busy": 4}), None, "the next one is due in 9 min"),
+        (load(due_seconds=0.2), limit(), "limited by wikidata 5/s"),
+        (load(due_seconds=None, held=1), None, "what waits is in paused lanes"),
     ],
 )
 def test_a_backlog_says_what_sets_its_pace(seen: Load, key: KnownLimit | None, cause: str | None) -> None:
-    assert cause_of(seen, key) == cause
+    found = cause_of(seen, key)
+    assert (found and found.sentence) == cause
+
+
+@pytest.mark.parametrize(
+    ("seen", "stops"),
+    [
+        (load(max_running=2), False),
+        (load(processors={"busy": 4}), False),
+        (load(paused_at=datetime.now(UTC)), True),
+        (load(workers=0), True),
+        (load(due_seconds=540.0), True),
+        (load(due_seconds=None, held=1), True),
+    ],
+)
+def test_the_pace_of_the_last_minute_tells_no_end_of_what_stands_still(seen: Load, stops: bool) -> None:
+    found = cause_of(seen, None)
+    assert found is not None
+    assert found.stops is stops

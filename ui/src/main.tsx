@@ -9,6 +9,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queries } from "./api/queries";
 import { router } from "./router";
+import { markMissingParts } from "./shell/missingPart";
 import "./styles.css";
 import { colorSchemeManager, theme } from "./theme";
 
@@ -16,13 +17,15 @@ import { colorSchemeManager, theme } from "./theme";
 const nonce = document.querySelector<HTMLMetaElement>("meta[name=style-nonce]")?.content ?? "";
 setNonce(nonce);
 
+markMissingParts();
+
 const root = document.getElementById("root");
 if (root === null) throw new Error("The page has no #root.");
 
 createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto" colorSchemeManager={colorSchemeManager} getStyleNonce={() => nonce}>
-      <Notifications position="bottom-right" limit={4} />
+      <Notifications position="top-center" limit={2} className="toasts" />
       <QueryClientProvider client={queries}>
         <RouterProvider router={router} />
       </QueryClientProvider>

@@ -1,6 +1,6 @@
 // Every address. A screen is fetched when somebody goes there, and its search parameters are its state.
 import { createRouter } from "@tanstack/react-router";
-import { Trouble } from "./blocks/Trouble";
+import { Fault } from "./shell/Fault";
 import { root } from "./root";
 import { articlesRoutes } from "./screens/articles/routes";
 import { cataloguesRoutes } from "./screens/catalogues/routes";
@@ -32,7 +32,7 @@ export const router = createRouter({
   routeTree,
   defaultPreload: "intent",
   scrollRestoration: true,
-  defaultErrorComponent: ({ error, reset }) => <Trouble error={error} again={reset} />,
+  defaultErrorComponent: Fault,
 });
 
 declare module "@tanstack/react-router" {

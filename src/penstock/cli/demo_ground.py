@@ -20,6 +20,7 @@ async def everything(session: Session, *, sample_url: str | None = None) -> "Asy
 
     importing.install(app)
     app.use(session.settings.model_copy(update={"sample_url": sample_url}), Events())
+    session.note_decisions_of(app)
     await app.open()
     try:
         yield app

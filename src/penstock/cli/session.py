@@ -42,7 +42,7 @@ class Session:
         """Open, once per command. ``declared``: the user's own with its tasks, from --app or PENSTOCK_APP."""
         if self._app is None:
             self._app = self._declared(self.app_reference) if declared else self._plain()
-            self._app.events.add(self._on_event)
+            self.note_decisions_of(self._app)
             await self._app.open()
         return self._app
 
@@ -85,6 +85,10 @@ class Session:
                 await self._note(app)
             finally:
                 await app.close()
+
+    def note_decisions_of(self, app: "Penstock") -> None:
+        """Also those of an application that a command opens beside the session's own."""
+        app.events.add(self._on_event)
 
     def _on_event(self, event: "Event") -> None:
         """Everything that somebody decides is an event that names them."""

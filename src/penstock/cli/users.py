@@ -1,8 +1,10 @@
 """`penstock users`: who may use the service."""
 
+import asyncio
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -25,6 +27,7 @@ AddressOption = Annotated[
 RemoveOption = Annotated[bool, typer.Option("--remove", help="Take it away: a login link lets them in.")]
 
 EMPTY = "No users yet. `penstock users create NAME` makes one; `penstock up` makes the first admin by itself."
+_ANSWER_SECONDS = 1.0
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 
@@ -82,6 +85,11 @@ def register(app: typer.Typer) -> None:
         session.out.show({"user": name, "url": url, "code": code, "lasts_seconds": int(LINK_SECONDS)}, url)
         if not session.out.json:
             session.out.say("The link works once, within 15 minutes. Whoever has it is let in, so pass it on safely.")
+        if address is None and not await _listens(where):
+            session.out.warn(
+                f"{where} is a guess from the settings, and nothing listens there now. Where the service has another "
+                "address, name it with --address URL, or set PENSTOCK_PORT as for the service."
+            )
 
     @command(app)
     async def password(session: Session, name: Name, remove: RemoveOption = False) -> None:
@@ -105,6 +113,17 @@ def _asked(name: str) -> str:
         return sys.stdin.readline().rstrip("\r\n")
     answer: str = typer.prompt(f"Password of {name}", hide_input=True, confirmation_prompt="Once more", err=True)
     return answer
+
+
+async def _listens(address: str) -> bool:
+    place = urlsplit(address)
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            _, writer = await asyncio.open_connection(place.hostname, place.port)
+    except OSError:
+        return False
+    writer.close()
+    return True
 
 
 def address_of(settings: "Settings") -> str:

@@ -70,7 +70,7 @@ def _entry_of(by: By, event: Event) -> Entry:
     details = {name: _plain(value) for name, value in event.data.items() if name != "by"}
     kinds, _, told = event.name.partition(".")
     kind = kinds.removesuffix("s")
-    named = next((details[name] for name in (kind, "key", "lane") if details.get(name) is not None), None)
+    named = next((details[name] for name in ("slug", kind, "key", "lane") if details.get(name) is not None), None)
     return Entry(
         actor=by.actor,
         action=f"{kind}.{details.pop('move', told)}",

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
+from penstock.engine.pace_cause import paused
 from penstock.engine.stage_views import StageView
 from penstock.engine.wording import rate, span
 
@@ -64,45 +66,36 @@ def of_messages(unread: Mapping[str, int]) -> list[Attention]:
 
 def _of_stage(view: StageView, *, held: int, any_worker: bool) -> list[Attention]:
     found = []
+    of_stage = partial(Attention, pipeline=view.pipeline, stage=view.stage)
     if view.paused_at is not None:
-        who = f" by {view.paused_by}" if view.paused_by else ""
-        why = f": {view.pause_reason}" if view.pause_reason else ""
         found.append(
-            Attention(
+            of_stage(
                 about="paused",
-                pipeline=view.pipeline,
-                stage=view.stage,
-                sentence=f"Stage {view.label} is paused{who}{why}.",
+                sentence=f"Stage {view.label} is {paused(view.paused_by, view.pause_reason)}.",
                 next_step=f"`penstock stages resume {view.label}`",
             )
         )
     if view.waiting and any_worker and not view.workers:
         stand = "waits" if view.waiting == 1 else "wait"
         found.append(
-            Attention(
+            of_stage(
                 about="unserved",
-                pipeline=view.pipeline,
-                stage=view.stage,
                 sentence=f"{_many(view.waiting, 'task')} {stand} in stage {view.label}, and no live worker serves it.",
                 next_step="`penstock worker --app module:name`",
             )
         )
     if held:
         found.append(
-            Attention(
+            of_stage(
                 about="lanes",
-                pipeline=view.pipeline,
-                stage=view.stage,
                 sentence=f"{_many(held, 'lane')} of {view.label} with tasks {'is' if held == 1 else 'are'} paused.",
                 next_step="`penstock lanes list`",
             )
         )
     if view.failed_last_hour:
         found.append(
-            Attention(
+            of_stage(
                 about="failures",
-                pipeline=view.pipeline,
-                stage=view.stage,
                 sentence=f"{_many(view.failed_last_hour, 'task')} of {view.label} failed in the last hour.",
                 next_step=f"`penstock dead-letters list --pipeline {view.pipeline}`",
             )
@@ -112,10 +105,8 @@ def _of_stage(view: StageView, *, held: int, any_worker: bool) -> list[Attention
         cause = f", limited to {view.max_running:,} at a time" if view.max_running else ""
         wait = span(view.oldest_wait_seconds or 0)
         found.append(
-            Attention(
+            of_stage(
                 about="waits",
-                pipeline=view.pipeline,
-                stage=view.stage,
                 sentence=f"The oldest task of {view.label} is due for {wait}{pace}{cause}.",
                 next_step="More workers or a larger pool shorten the wait.",
             )

@@ -4,23 +4,13 @@ Pure: from what one look at the database found. The first stage that is held up 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from penstock.engine.pace_cause import Cause, next_due, paused
 from penstock.engine.wording import span, stage_label
 from penstock.engine.worker_views import processors_by_state
 from penstock.lifecycle import JobState
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
-    """``stops``: nothing gets past it, so the pace of the last minute says nothing about the end. ``due_later``:
-    nothing of the stage is due before then."""
-
-    sentence: str
-    stops: bool
-    due_later: bool = False
 
 
 def cause_of(
@@ -35,7 +25,7 @@ def cause_of(
 ) -> Cause | None:
     """``heads``: as ``job_lists.heads`` returns them; ``live``: workers; ``running``: by stage, of limited ones."""
     if state is JobState.PAUSED:
-        return Cause(sentence=f"paused{_by(job)}", stops=True)
+        return Cause(sentence=_paused(job), stops=True)
     if state not in (JobState.QUEUED, JobState.RUNNING):
         return None
     met = [_of_head(head, live, running, now) for head in heads]
@@ -55,7 +45,7 @@ def _of_head(
     """In the order in which a claim would be stopped."""
     label = stage_label(head["pipeline"], head["name"])
     if head["paused_at"] is not None:
-        return Cause(sentence=f"stage {label} is paused{_by(head)}", stops=True)
+        return Cause(sentence=f"stage {label} is {_paused(head)}", stops=True)
     if not any(head["stage"] in worker["stages"] for worker in live):
         return Cause(sentence=f"no live worker for stage {label}", stops=True)
     if head["cause"] == "throttled" and head["limit_key"] is not None:
@@ -68,9 +58,9 @@ def _of_head(
         if head["rate"] is not None:
             return Cause(sentence=f"limited by {head['limit_key']} {head['rate']:g}/s", stops=False)
     if head["run_at"] > now:
-        tried = f"try {head['attempt'] + 1} of {head['max_attempts']}" if head["attempt"] else "the next one is due"
-        wait = span((head["run_at"] - now).total_seconds())
-        return Cause(sentence=f"{tried} in {wait}", stops=True, due_later=True)
+        wait = (head["run_at"] - now).total_seconds()
+        again = f"try {head['attempt'] + 1} of {head['max_attempts']} in {span(wait)}"
+        return Cause(sentence=again if head["attempt"] else next_due(wait), stops=True, due_later=True)
     if head["max_running"] is not None and running.get(head["stage"], 0) >= head["max_running"]:
         return Cause(sentence=f"limited to {head['max_running']:,} at a time in stage {label}", stops=False)
     states = processors_by_state(live, label)
@@ -81,6 +71,5 @@ def _of_head(
     return None
 
 
-def _by(row: Mapping[str, Any]) -> str:
-    who = f" by {row['paused_by']}" if row["paused_by"] else ""
-    return who + (f": {row['pause_reason']}" if row["pause_reason"] else "")
+def _paused(row: Mapping[str, Any]) -> str:
+    return paused(row["paused_by"], row["pause_reason"])

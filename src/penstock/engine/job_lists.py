@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from penstock.engine.job_eta import Cause, cause_of
+from penstock.engine.job_eta import cause_of
 from penstock.engine.job_views import JobView, view_of
+from penstock.engine.pace_cause import Cause
 from penstock.lifecycle import JobState
 from penstock.storage import dead_letters, job_lists, reads, workers
 from penstock.storage.job_lists import JobFilter

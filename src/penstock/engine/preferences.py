@@ -63,7 +63,8 @@ FLAGS = tuple(one.name for one in PREFERENCES.values() if one.kind is bool)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """``value`` counts; None: without end. ``default`` counts again when the change is taken back."""
+    """``value`` counts; None: without end. ``default`` counts again when the change is taken back. ``ignored``: what is
+    stored and cannot be, with why."""
 
     name: str
     about: str
@@ -71,6 +72,7 @@ class Value:
     default: bool | float | None
     changed_by: str | None = None
     changed_at: datetime | None = None
+    ignored: str | None = None
 
 
 async def read(connection: Any, settings: Settings) -> dict[str, Value]:
@@ -87,8 +89,10 @@ def counting(stored: Mapping[str, Stored], settings: Settings) -> dict[str, Valu
         elif one.follows is not None:
             default = values[one.follows].value
         found = stored.get(name)
-        if found is None or _problem(one, found.value) is not None:
-            values[name] = Value(name=name, about=one.about, value=default, default=default)
+        problem = None if found is None else _problem(one, found.value)
+        if found is None or problem is not None:
+            ignored = None if found is None else f"{found.value!r} is stored, which does not count: {problem}."
+            values[name] = Value(name=name, about=one.about, value=default, default=default, ignored=ignored)
             continue
         values[name] = Value(
             name=name,

@@ -51,7 +51,9 @@ class Ground:
             self.touched(kind)
 
     async def note_look(self, entry: audit.Entry) -> None:
-        """An admin read what belongs to somebody else."""
+        """An admin read what belongs to somebody else. One of ``audit.LOOKS``, or it would stand among the acts."""
+        if entry.action not in audit.LOOKS:
+            raise ValueError(f"{entry.action!r} is not among audit.LOOKS.")
         key = (entry.actor, entry.action, f"{entry.kind} {entry.object} {entry.ip}")
         now = time.monotonic()
         if now - self._looked.get(key, float("-inf")) < _SEEN_SECONDS:

@@ -8,9 +8,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from penstock.engine.job_counts import JobCounts
-from penstock.engine.job_eta import Cause
 from penstock.engine.job_steps import Steps
 from penstock.engine.job_views import JobView
+from penstock.engine.pace_cause import Cause
 from penstock.service.wire import Wire
 from penstock.storage.callbacks import Callback
 from penstock.storage.files import File

@@ -1,5 +1,6 @@
 // The one way to the service. Types come from its OpenAPI description, so a field that is gone fails the build.
 import createClient from "openapi-fetch";
+import { noteAnswer } from "./away";
 import type { components, paths } from "./schema";
 
 export type Schemas = components["schemas"];
@@ -36,6 +37,9 @@ export class Problem extends Error {
 /** Status 0: nobody answered. */
 export const AWAY = 0;
 
+/** From a proxy in front of a service that is not there. */
+const NOBODY_BEHIND = new Set([502, 504]);
+
 type Answer<T> = { data?: T; error?: unknown; response: Response };
 
 /** The data of an answer, or a Problem. `const job = await ask(api.GET("/api/jobs/{jobId}", {…}))` */
@@ -45,10 +49,17 @@ export async function ask<T>(asked: Promise<Answer<T>>): Promise<T> {
     answer = await asked;
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Problem(AWAY, { detail: "Penstock does not answer. It may be restarting; this page tries again." });
+    throw away();
   }
+  if (NOBODY_BEHIND.has(answer.response.status)) throw away();
+  noteAnswer(true);
   if (answer.response.ok) return answer.data as T;
   throw await refused(answer.response, answer.error);
+}
+
+function away(): Problem {
+  noteAnswer(false);
+  return new Problem(AWAY, { detail: "Penstock does not answer. It may be restarting." });
 }
 
 /** For what is no JSON: uploads with progress and downloads. */

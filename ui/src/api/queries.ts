@@ -22,10 +22,17 @@ export const queries = new QueryClient({
       staleTime: 30_000,
       gcTime: 120_000,
       refetchOnWindowFocus: true,
-      retry: (count, error) => !(error instanceof Problem && LASTING.has(error.status)) && count < 8,
+      // A service on the same machine answers without a network.
+      networkMode: "always",
+      retry: (count, error) => {
+        const status = error instanceof Problem ? error.status : null;
+        // A service that is away comes back: what waits for it is shown then, without a word from anybody.
+        if (status === AWAY) return true;
+        return (status === null || !LASTING.has(status)) && count < 8;
+      },
       retryDelay: (count) => Math.min(300 * 1.6 ** count, 3000),
     },
-    mutations: { retry: false },
+    mutations: { retry: false, networkMode: "always" },
   },
   mutationCache: new MutationCache({
     onError: (error, _variables, _result, mutation) => {

@@ -1,5 +1,6 @@
 import { Alert, Button, Code, Group, Skeleton, Stack } from "@mantine/core";
 import { RotateCw, TriangleAlert } from "lucide-react";
+import { useAway } from "~/api/away";
 import { Problem } from "~/api/client";
 
 /** Instead of what could not be fetched: what happened, and again. */
@@ -31,6 +32,12 @@ export function Trouble({ error, again }: { error: unknown; again?: () => void }
 
 /** On a cold load only: what is shown stays while it is fetched again. */
 export function Loading({ rows = 6 }: { rows?: number }) {
+  if (useAway())
+    return (
+      <Alert color="orange" icon={<TriangleAlert aria-hidden />} title="Penstock does not answer" role="alert" data-away>
+        It may be restarting. It is tried again until it answers; then this page goes on by itself.
+      </Alert>
+    );
   return (
     <Stack gap="xs" role="status" aria-busy aria-label="Loading">
       {Array.from({ length: rows }, (_, row) => (

@@ -26,6 +26,12 @@ export function rate(perSecond: number | null | undefined): string {
   return `${trimmed(perSecond)}/s`;
 }
 
+/** "37 min at 4.9/s, limited by wikidata 5/s"; without a time the cause alone; null: neither is known. */
+export function etaWords(seconds: number | null, perSecond: number | null, cause: string | null): string | null {
+  if (seconds === null) return cause && cause.charAt(0).toUpperCase() + cause.slice(1);
+  return `${duration(seconds)} at ${rate(perSecond)}${cause ? `, ${cause}` : ""}`;
+}
+
 function trimmed(value: number): string {
   return value >= 100 ? count(Math.round(value)) : value.toFixed(1).replace(/\.0$/, "");
 }

@@ -54,6 +54,7 @@ async def create(request: Request, response: Response, actor: Operator) -> Saved
             skip_embedding=body.skip_embedding,
             priority=body.embedding_priority,
         ),
+        noted=actor.by,
     )
     response.headers["Location"] = f"/api/articles/{quote(saved.article.slug)}"
     ground = ground_of(request)
@@ -75,7 +76,7 @@ async def update(request: Request, actor: Operator, slug: Slug) -> SavedBody:
     """A new revision, unless nothing differs. 409 where somebody saved since `revision`: `current` is what they wrote,
     and nothing of this request was stored."""
     ground = ground_of(request)
-    found = await article_to_change(ground, actor, slug)
+    await article_to_change(ground, actor, slug)
     body: ChangeBody = await read_body(request, ChangeBody)
     change = writing.Change(
         title=body.title,
@@ -87,11 +88,9 @@ async def update(request: Request, actor: Operator, slug: Slug) -> SavedBody:
         revision=body.revision,
     )
     try:
-        saved = await writing.update(parts(request), slug, change, by=actor.name)
+        saved = await writing.update(parts(request), slug, change, by=actor.name, noted=actor.by)
     except writing.ArticleChanged as error:
         raise Problem(409, str(error), current=current_of(error.current)) from None
-    if found.owner != actor.name:
-        await ground.note(actor.entry("article.update", kind="article", object=slug, owner=found.owner))
     return saved_body(saved, await _standing(ground, summary_of(saved.article)))
 
 
@@ -99,10 +98,8 @@ async def update(request: Request, actor: Operator, slug: Slug) -> SavedBody:
 async def delete(request: Request, actor: Operator, slug: Slug) -> DeletedBody:
     """Gone at once, with all its revisions; an embedding that comes late is dropped."""
     ground = ground_of(request)
-    found = await article_to_change(ground, actor, slug)
-    gone = await writing.delete(parts(request), slug, by=actor.name)
-    if found.owner != actor.name:
-        await ground.note(actor.entry("article.delete", kind="article", object=slug, owner=found.owner))
+    await article_to_change(ground, actor, slug)
+    gone = await writing.delete(parts(request), slug, by=actor.name, noted=actor.by)
     return DeletedBody(slug=slug, revisions=gone)
 
 

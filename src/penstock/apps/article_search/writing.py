@@ -18,7 +18,9 @@ from penstock.apps.article_search.indexing.order import Order
 from penstock.apps.article_search.names import PIPELINE
 from penstock.apps.article_search.slugs import numbered, slug_of
 from penstock.apps.article_search.trouble import category_of
+from penstock.engine.acting import By
 from penstock.errors import NotKnown, PenstockError
+from penstock.storage import audit
 
 if TYPE_CHECKING:
     from penstock.apps.article_search.shared import ArticleSearch
@@ -84,16 +86,18 @@ def digest_of(title: str, content: str) -> bytes:
     return sha256(f"{len(title)}\n{title}\n{content}".encode()).digest()
 
 
-async def create(search: "ArticleSearch", new: NewArticle) -> Saved:
+async def create(search: "ArticleSearch", new: NewArticle, *, noted: By | None = None) -> Saved:
+    """``noted``: who is written into the audit log, with what they did; here and below."""
     check_text(search.app.settings, new.title, new.content, new.message)
     check_priority(new.priority)
     async with search.app.connection() as connection, connection.transaction():
         article = await _insert(search, connection, new)
         tasks = await _finish(search, connection, article, Operation.CREATE, new.priority, new.skip_embedding)
+        await _note(connection, noted, "create", article)
     return await _saved(search, article, tasks, Operation.CREATE, created=True, skipped=new.skip_embedding)
 
 
-async def update(search: "ArticleSearch", slug: str, change: Change, *, by: str) -> Saved:
+async def update(search: "ArticleSearch", slug: str, change: Change, *, by: str, noted: By | None = None) -> Saved:
     """Raises ArticleChanged where ``change.revision`` is not the current one."""
     check_priority(change.priority)
     async with search.app.connection() as connection, connection.transaction():
@@ -108,6 +112,7 @@ async def update(search: "ArticleSearch", slug: str, change: Change, *, by: str)
         if digest_of(title, content) == locked.digest:
             if visibility != before.visibility:
                 before = await _shown_to(connection, before, visibility)
+                await _note(connection, noted, "update", before)
             return Saved(article=before, created=False, changed=False)
         article = replace(
             before, title=title, content=content, visibility=visibility, revision=before.revision + 1, author=by
@@ -115,14 +120,16 @@ async def update(search: "ArticleSearch", slug: str, change: Change, *, by: str)
         article = replace(article, message=change.message, updated_at=await _revise(search, connection, article))
         article = replace(article, shared_from=_shared_from(article))
         tasks = await _finish(search, connection, article, Operation.UPDATE, change.priority, change.skip_embedding)
+        await _note(connection, noted, "update", article)
     return await _saved(search, article, tasks, Operation.UPDATE, created=False, skipped=change.skip_embedding)
 
 
-async def delete(search: "ArticleSearch", slug: str, *, by: str) -> int:
+async def delete(search: "ArticleSearch", slug: str, *, by: str, noted: By | None = None) -> int:
     """How many revisions there were. It cannot be found any more from now on; a task removes its vectors."""
     async with search.app.connection() as connection, connection.transaction():
         article = (await _locked(connection, slug)).article
         await articles.delete(connection, article.id)
+        await _note(connection, noted, "delete", article)
         order = Order(article=article.id, revision=None, generation=None, operation=Operation.DELETE)
         tasks = []
         if search.app.settings.articles_enabled:
@@ -256,6 +263,14 @@ async def in_request(search: "ArticleSearch", orders: Sequence[Order]) -> list[s
             search.app.events.emit("articles.failed", **told, category=category_of(error).value, error=str(error)[:500])
             notes.append(f"The article is saved, but was not embedded: {error}")
     return notes
+
+
+async def _note(connection: Connection, by: By | None, act: str, article: Article) -> None:
+    if by is None:
+        return
+    told = {"revision": article.revision, "visibility": article.visibility.value}
+    entry = by.entry(f"article.{act}", kind="article", object=article.slug, owner=article.owner, **told)
+    await audit.append(connection, entry)
 
 
 async def _shown_to(connection: Connection, article: Article, visibility: Visibility) -> Article:

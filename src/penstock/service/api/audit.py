@@ -47,9 +47,10 @@ class Filters:
         object: Filter = None,
         since: Annotated[Moment | None, Query(description="From this time on.")] = None,
         until: Annotated[Moment | None, Query(description="Before this time.")] = None,
+        looks: Annotated[bool, Query(description="Also what admins read of others'.")] = True,
     ) -> None:
         self.values: dict[str, Any] = {"actor": actor, "action": action, "kind": kind, "object": object}
-        self.values |= {"since": since, "until": until}
+        self.values |= {"since": since, "until": until, "looks": looks}
 
 
 @router.get("", operation_id="listAudit")

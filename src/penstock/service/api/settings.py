@@ -41,6 +41,7 @@ class KeptView(Wire):
     most_days: float = MOST_DAYS
     changed_by: str | None
     changed_at: datetime | None
+    ignored: str | None = Field(description="What is stored and cannot be, with why; the default counts.")
 
 
 class SettingsView(Wire):
@@ -109,6 +110,7 @@ def _view(actor: Actor, values: dict[str, Value]) -> SettingsView:
             default_days=one.default,
             changed_by=one.changed_by,
             changed_at=one.changed_at,
+            ignored=one.ignored,
         )
         for one in values.values()
         if one.name not in preferences.FLAGS

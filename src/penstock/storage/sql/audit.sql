@@ -1,7 +1,7 @@
 -- Pages are newest first, below $1. The index decides which entries are looked at, $2 how many; the other filters
 -- ($4 actor, $5 action, $6 kind, $7 object, $8 and $9 the times) choose among those at most $3, so that no filter makes a
--- page slow. $10 is the lowest id that can matter; see `first_since`. The end of the window comes with every row, so that
--- a page without a match can still go on.
+-- page slow. $10 is the lowest id that can matter; see `first_since`; $11 are actions to leave out. The end of the window
+-- comes with every row, so that a page without a match can still go on.
 
 -- name: append
 -- In the transaction of the act itself where there is one.
@@ -17,6 +17,7 @@ with seen as materialized (
     where ($4::text is null or actor = $4) and ($5::text is null or action = $5)
       and ($6::text is null or kind = $6) and ($7::text is null or object = $7)
       and at >= coalesce($8::timestamptz, '-infinity') and at < coalesce($9::timestamptz, 'infinity')
+      and action <> all($11::text[])
     order by id desc limit $3
 )
 select b.looked, b.last_id, m.*
@@ -31,6 +32,7 @@ with seen as materialized (
     select * from seen
     where ($5::text is null or action = $5) and ($6::text is null or kind = $6) and ($7::text is null or object = $7)
       and at >= coalesce($8::timestamptz, '-infinity') and at < coalesce($9::timestamptz, 'infinity')
+      and action <> all($11::text[])
     order by id desc limit $3
 )
 select b.looked, b.last_id, m.*
@@ -44,6 +46,7 @@ with seen as materialized (
 ), matching as (
     select * from seen where ($4::text is null or actor = $4) and ($5::text is null or action = $5)
       and at >= coalesce($8::timestamptz, '-infinity') and at < coalesce($9::timestamptz, 'infinity')
+      and action <> all($11::text[])
     order by id desc limit $3
 )
 select b.looked, b.last_id, m.*
@@ -51,11 +54,11 @@ from (select count(*) as looked, min(id) as last_id from seen) b left join match
 order by m.id desc nulls last
 
 -- name: newest_concerning
--- What $11 did, and what others did to objects of $11: the fronts of both indexes, merged.
+-- What $12 did, and what others did to objects of $12: the fronts of both indexes, merged.
 with mine as (
-    select * from penstock.audit where actor = $11 and id < $1 and id >= $10 order by id desc limit $2
+    select * from penstock.audit where actor = $12 and id < $1 and id >= $10 order by id desc limit $2
 ), others as (
-    select * from penstock.audit where owner = $11 and actor <> $11 and id < $1 and id >= $10 order by id desc limit $2
+    select * from penstock.audit where owner = $12 and actor <> $12 and id < $1 and id >= $10 order by id desc limit $2
 ), seen as materialized (
     select * from (select * from mine union all select * from others) both_fronts order by id desc limit $2
 ), matching as (
@@ -63,6 +66,7 @@ with mine as (
     where ($4::text is null or actor = $4) and ($5::text is null or action = $5)
       and ($6::text is null or kind = $6) and ($7::text is null or object = $7)
       and at >= coalesce($8::timestamptz, '-infinity') and at < coalesce($9::timestamptz, 'infinity')
+      and action <> all($11::text[])
     order by id desc limit $3
 )
 select b.looked, b.last_id, m.*

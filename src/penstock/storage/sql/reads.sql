@@ -88,7 +88,8 @@ where s.task_id = any ($1::bigint[])
 -- could run: one probe per stage and active lane.
 select s.id, s.pipeline, s.name, s.position, s.max_running, s.max_attempts, s.paused_at, s.paused_by, s.pause_reason,
        s.policy::text as policy,
-       coalesce(c.arrived, 0)::bigint as present, coalesce(q.leased, 0) as running, w.oldest_at, w.held, now() as read_at
+       coalesce(c.arrived, 0)::bigint as present, coalesce(q.leased, 0) as running, w.oldest_at, w.next_at,
+       w.held, now() as read_at
 from penstock.stages s
 left join (
     select c.stage, sum(case c.state when 0 then c.n else -c.n end) as arrived
@@ -98,6 +99,7 @@ left join (
     select stage, count(*) as leased from penstock.queue where worker is not null group by stage) q on q.stage = s.id
 left join lateral (
     select min(front.run_at) filter (where l.paused_at is null and front.run_at <= now()) as oldest_at,
+           min(front.run_at) filter (where l.paused_at is null) as next_at,
            count(*) filter (where l.paused_at is not null and front.run_at is not null) as held
     from penstock.lanes l
     left join lateral (

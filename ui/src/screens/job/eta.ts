@@ -1,5 +1,5 @@
 // How long a job still takes, and why, in one sentence.
-import { duration, rate } from "~/blocks/wording";
+import { etaWords } from "~/blocks/wording";
 
 export type Paced = {
   queueState: string;
@@ -14,11 +14,7 @@ const OPEN = new Set(["QUEUED", "RUNNING", "PAUSED"]);
 /** "37 min at 4.9/s, limited by wikidata 5/s"; null: it has ended. */
 export function etaSentence(job: Paced): string | null {
   if (!OPEN.has(job.queueState)) return null;
-  const { perSecond, etaSeconds, etaCause } = job;
-  if (etaSeconds !== null) {
-    const pace = `${duration(etaSeconds)} at ${rate(perSecond)}`;
-    return etaCause ? `${pace}, ${etaCause}` : pace;
-  }
-  if (etaCause) return etaCause.charAt(0).toUpperCase() + etaCause.slice(1);
+  const words = etaWords(job.etaSeconds, job.perSecond, job.etaCause);
+  if (words !== null) return words;
   return job.totalItems === 0 ? "No items yet" : "Nothing has ended in the last minute, so there is no telling";
 }

@@ -6,6 +6,7 @@ import { api, ask, type Schemas } from "~/api/client";
 import { GoTo } from "~/blocks/links";
 import { StateBadge } from "~/blocks/StateBadge";
 import { count, many } from "~/blocks/wording";
+import { useRefusal } from "~/shell/me";
 import classes from "./overview.module.css";
 
 type Stage = Schemas["StageItem"];
@@ -35,9 +36,11 @@ export function Applications({ stages, jobs }: { stages: Stage[]; jobs: Schemas[
             {newest.name || newest.fileName || `Job ${newest.jobId}`}
           </GoTo>
         ) : (
-          <GoTo to="/upload" search={{ pipeline: "catalogue" }}>
-            Upload a product list
-          </GoTo>
+          <Invitation>
+            <GoTo to="/upload" search={{ pipeline: "catalogue" }}>
+              Upload a product list
+            </GoTo>
+          </Invitation>
         )}
       </Card>
       <Card name="Sites" icon={Globe} title={<GoTo to="/sites">Sites</GoTo>} load={loadOf(stages, "sites")}>
@@ -148,5 +151,10 @@ function Articles() {
 function Nothing({ of, children }: { of: { isPending: boolean; isError: boolean }; children: ReactNode }) {
   if (of.isPending) return <>…</>;
   if (of.isError) return <>This could not be fetched.</>;
-  return <>{children}</>;
+  return <Invitation>{children}</Invitation>;
+}
+
+/** To the first step, of whoever may take it. */
+function Invitation({ children }: { children: ReactNode }) {
+  return useRefusal("operator") === null ? children : "Nothing yet.";
 }

@@ -2,7 +2,8 @@ import { Anchor, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { CircleCheck, TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { GoToButton } from "~/blocks/links";
-import { byUrgency, stepOf, type Attention } from "./attention";
+import { useMe } from "~/shell/me";
+import { byUrgency, stepOf, type Attention, type Step as NextStep } from "./attention";
 
 const FIRST = 5;
 
@@ -33,7 +34,7 @@ export function AttentionList({ attention }: { attention: Attention[] }) {
 }
 
 function Row({ found }: { found: Attention }) {
-  const { name, ...there } = stepOf(found);
+  const step = stepOf(found, useMe().role === "admin");
   return (
     <Paper withBorder px="sm" py={6} data-attention={found.about}>
       <Group justify="space-between" gap="xs">
@@ -43,10 +44,16 @@ function Row({ found }: { found: Attention }) {
             {found.sentence}
           </Text>
         </Group>
-        <GoToButton {...there} size="xs" variant="default">
-          {name}
-        </GoToButton>
+        {step && <Step {...step} />}
       </Group>
     </Paper>
+  );
+}
+
+function Step({ name, ...there }: NextStep) {
+  return (
+    <GoToButton {...there} size="xs" variant="default">
+      {name}
+    </GoToButton>
   );
 }

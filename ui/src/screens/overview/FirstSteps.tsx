@@ -1,9 +1,20 @@
 import { Code, Paper, Stack, Text, Title } from "@mantine/core";
 import { Upload } from "lucide-react";
 import { GoToButton } from "~/blocks/links";
+import { useMe } from "~/shell/me";
 
 /** What somebody sees who has just started it: the one next step. */
 export function FirstSteps() {
+  const me = useMe();
+  if (me.role === "viewer")
+    return (
+      <Paper withBorder p="lg" data-empty="nothing">
+        <Title order={2}>You see how it runs</Title>
+        <Text size="sm" maw={640} mt="xs">
+          Your role is viewer. To upload files and start work of your own you need the role operator; an admin can give it to you.
+        </Text>
+      </Paper>
+    );
   return (
     <Paper withBorder p="lg" data-empty="nothing">
       <Stack gap="xs" align="flex-start">

@@ -5,11 +5,13 @@ import type { Schemas } from "~/api/client";
 import { Sparkline } from "~/blocks/Sparkline";
 import { count, duration, percent, rate } from "~/blocks/wording";
 import { bars, type Point } from "~/screens/running/history";
+import { useMe } from "~/shell/me";
 import classes from "./overview.module.css";
 
 /** The six numbers that tell how it goes, each with its last hour. */
 export function Tiles({ totals, points }: { totals: Schemas["Totals"]; points: Point[] }) {
   const { busy, slots } = totals;
+  const admin = useMe().role === "admin";
   const share = slots > 0 ? Math.min(1, busy / slots) : null;
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
@@ -29,7 +31,7 @@ export function Tiles({ totals, points }: { totals: Schemas["Totals"]; points: P
         value={count(totals.failedLastHour)}
         more="in the last hour"
         bad={totals.failedLastHour > 0}
-        to="/errors" search={{ hours: 1 }}
+        {...(admin ? { to: "/errors", search: { hours: 1, everybody: true } } : { to: "/stages", search: { busy: true } })}
       >
         <Sparkline values={bars(points, (one) => one.failed, "sum")} label="Failed in the last hour" />
       </Tile>

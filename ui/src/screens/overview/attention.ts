@@ -5,27 +5,32 @@ export type Attention = Schemas["Attention"];
 
 export type Step =
   | { name: string; to: "/workers" | "/stages" }
-  | { name: string; to: "/errors"; search: { hours: number } }
-  | { name: string; to: "/dead-letters"; search: { tab: "messages" } }
+  | { name: string; to: "/errors"; search: { hours: number; everybody: true } }
+  | { name: string; to: "/dead-letters"; search: { tab: "messages" } | { pipeline: string; stage: string; everybody: true } }
   | { name: string; to: "/stages/$pipeline/$stage"; params: { pipeline: string; stage: string } };
 
-export function stepOf({ about, pipeline, stage }: Pick<Attention, "about" | "pipeline" | "stage">): Step {
+/** null: only an admin could do anything about it. What failed may be others', whose items only an admin sees. */
+export function stepOf({ about, pipeline, stage }: Pick<Attention, "about" | "pipeline" | "stage">, admin: boolean): Step | null {
   const there = pipeline !== null && stage !== null ? { pipeline, stage } : null;
   switch (about) {
     case "workers":
     case "unserved":
       return { name: "See the workers", to: "/workers" };
     case "failures":
-      return { name: "See the errors", to: "/errors", search: { hours: 1 } };
+      if (!admin) break;
+      return there
+        ? { name: "See what failed", to: "/dead-letters", search: { ...there, everybody: true } }
+        : { name: "See the errors", to: "/errors", search: { hours: 1, everybody: true } };
     case "messages":
-      return { name: "See the messages", to: "/dead-letters", search: { tab: "messages" } };
+      return admin ? { name: "See the messages", to: "/dead-letters", search: { tab: "messages" } } : null;
     case "broker":
       return { name: "See the stages", to: "/stages" };
     case "paused":
     case "lanes":
     case "waits":
-      return there ? { name: "See the stage", to: "/stages/$pipeline/$stage", params: there } : { name: "See the stages", to: "/stages" };
+      break;
   }
+  return there ? { name: "See the stage", to: "/stages/$pipeline/$stage", params: there } : { name: "See the stages", to: "/stages" };
 }
 
 /** What stops work comes before what slows it down. */

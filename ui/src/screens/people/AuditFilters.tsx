@@ -1,4 +1,4 @@
-import { Autocomplete, Button, Group, Select, TextInput } from "@mantine/core";
+import { Autocomplete, Button, Group, Select, Switch, TextInput } from "@mantine/core";
 import { X } from "lucide-react";
 import { useState } from "react";
 import { known } from "~/address";
@@ -6,14 +6,14 @@ import { useMe } from "~/shell/me";
 import { ACTIONS, AUDIT_KINDS, kindWord } from "./auditWords";
 import { localTime } from "./localTime";
 
-export type Filters = { actor?: string; action?: string; kind?: string; object?: string; since?: string; until?: string };
+export type Filters = { actor?: string; action?: string; kind?: string; object?: string; since?: string; until?: string; looks?: true };
 
 type Props = { filters: Filters; onChange: (filters: Filters) => void };
 
 /** Each counts when one leaves its field or presses Enter, and stands in the address. */
 export function AuditFilters({ filters, onChange }: Props) {
   const me = useMe();
-  function put(name: keyof Filters, value: string | null): void {
+  function put(name: Exclude<keyof Filters, "looks">, value: string | null): void {
     const wanted = value || undefined;
     if (wanted !== filters[name]) onChange(known({ ...filters, [name]: wanted }));
   }
@@ -34,6 +34,14 @@ export function AuditFilters({ filters, onChange }: Props) {
       <Typed label="Object" value={filters.object} onDone={(value) => put("object", value)} placeholder="48" />
       <Time label="From" value={filters.since} onDone={(value) => put("since", value)} />
       <Time label="Until" value={filters.until} onDone={(value) => put("until", value)} />
+      {me.role === "admin" && (
+        <Switch
+          label="Looks, too"
+          description="What admins only read of others'"
+          checked={filters.looks ?? false}
+          onChange={(event) => onChange(known({ ...filters, looks: event.currentTarget.checked || undefined }))}
+        />
+      )}
       {Object.keys(filters).length > 0 && (
         <Button variant="subtle" leftSection={<X size={14} aria-hidden />} onClick={() => onChange({})}>
           Clear

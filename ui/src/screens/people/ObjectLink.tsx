@@ -1,11 +1,11 @@
 import { GoTo } from "~/blocks/links";
-import { kindWord } from "./auditWords";
+import { objectWords } from "./auditWords";
 
 type Props = { kind: string | null; object: string; plain?: boolean };
 
 /** The object of an entry as a link to its screen, where there is one. */
 export function ObjectLink({ kind, object, plain }: Props) {
-  const words = plain || !kind ? object : `${kindWord(kind)} ${object}`;
+  const words = plain ? object : objectWords(kind, object);
   const number = /^\d{1,18}$/.test(object);
   if (kind === "job" && number) {
     return (

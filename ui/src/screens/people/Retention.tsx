@@ -1,4 +1,5 @@
-import { Button, Card, Group, NumberInput, Stack, Text, Title } from "@mantine/core";
+import { Alert, Button, Card, Group, NumberInput, Stack, Text, Title } from "@mantine/core";
+import { TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import type { Schemas } from "~/api/client";
 import { tellDone } from "~/api/queries";
@@ -59,6 +60,11 @@ function One({ kept, dead }: { kept: Kept; dead?: Kept }) {
       <Text size="sm" mb="sm">
         {kept.about}
       </Text>
+      {kept.ignored && (
+        <Alert color="orange" icon={<TriangleAlert aria-hidden />} mb="sm" className="stored">
+          {kept.ignored} Save a number to replace it.
+        </Alert>
+      )}
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -79,7 +85,7 @@ function One({ kept, dead }: { kept: Kept; dead?: Kept }) {
             onChange={(value) => setDays(typeof value === "number" ? value : value.trim() === "" || Number.isNaN(Number(value)) ? "" : Number(value))}
             error={whole !== null && !valid ? `From ${kept.leastDays} to ${kept.mostDays}.` : undefined}
           />
-          <Button type="submit" disabled={!valid || whole === kept.days} loading={change.isPending}>
+          <Button type="submit" disabled={!valid || (whole === kept.days && kept.ignored === null)} loading={change.isPending}>
             Save
           </Button>
           {kept.changedBy !== null && (

@@ -17,7 +17,8 @@ const entry = (given: Partial<AuditEntry>): AuditEntry => ({
 
 test("a pause is told with its reason", () => {
   const paused = entry({ action: "stage.pause", kind: "stage", object: "fetch/fetch", details: { reason: "provider down" } });
-  expect(inWords(paused)).toBe("ann paused stage fetch/fetch: provider down");
+  expect(inWords(paused)).toBe("ann paused the stage fetch: provider down");
+  expect(inWords({ ...paused, object: "shop/fetch" })).toBe("ann paused the stage fetch of shop: provider down");
 });
 
 test("a change of a role says from what to what", () => {
@@ -44,7 +45,7 @@ test("a login says how, and not whose name twice", () => {
 test("items are called items, and what is not known yet is still a sentence", () => {
   expect(sentenceOf(entry({ action: "dead-letter.replay", kind: "task", object: "9" })).what).toBe("item 9");
   expect(inWords(entry({ action: "project.thaw_out", kind: "project", object: "3" }))).toBe("ann did “thaw out” to project 3");
-  expect(inWords(entry({ action: "odd" }))).toBe("ann did “odd” to");
+  expect(inWords(entry({ action: "odd" }))).toBe("ann did “odd”");
 });
 
 test("every action is told once", () => {

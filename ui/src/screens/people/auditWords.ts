@@ -28,11 +28,18 @@ const DEEDS: Record<string, string> = {
   "job.delete": "deleted",
   "job.reprocess": "ran items again of",
   "job.kickoff": "worked right away on",
+  "job.hasten": "worked right away on",
   "job.export": "exported",
   "job.look": "looked at",
   "jobs.look_at_all": "looked at everybody's jobs",
   "items.look_at_all": "looked at everybody's items",
   "task.look": "looked at",
+  "task.cancel": "cancelled",
+  "task.cancelled": "cancelled items",
+  "task.reprocessed": "ran items again",
+  "task.enqueued": "ran a dead letter again",
+  "selection.reprocess": "ran chosen items again",
+  "selection.cancel": "cancelled chosen items",
   "errors.look": "looked at everybody's errors",
   "dead-letters.look": "looked at everybody's dead letters",
   "dead-letters.replay": "ran dead letters again",
@@ -41,6 +48,8 @@ const DEEDS: Record<string, string> = {
   "dead-message.replay": "sent again",
   "dead-message.discard": "threw away",
   "dead-messages.replay": "sent messages again",
+  "message.replayed": "sent messages again",
+  "message.discarded": "threw messages away",
   "stage.pause": "paused",
   "stage.resume": "resumed",
   "stage.limit": "limited",
@@ -56,14 +65,24 @@ const DEEDS: Record<string, string> = {
   "source.remove": "removed",
   "source.scan": "scanned",
   "source.test": "tried",
+  "source.list": "looked at everybody's places",
+  "source.show": "looked at",
   "article.create": "wrote",
   "article.update": "changed",
   "article.delete": "deleted",
+  "article.saved": "saved",
+  "article.deleted": "deleted",
   "article.look": "looked at",
   "articles.reindex": "started indexing articles again",
   "articles.retry_failed": "ran failed embeddings again",
   "articles.clear": "cleared completed embeddings",
   "articles.look_at_all": "looked at everybody's articles",
+  "articles.look_at_queries": "looked at everybody's saved searches",
+  "articles.look_at_tasks": "looked at everybody's embeddings",
+  "articles.search_all": "searched everybody's articles",
+  "query.remove": "removed",
+  "catalogues.look_at_all": "looked at everybody's catalogues",
+  "generation.compare": "compared",
   "generation.build": "started to build",
   "generation.switch": "switched to",
   "generation.roll_back": "rolled back to",
@@ -71,6 +90,20 @@ const DEEDS: Record<string, string> = {
   "analysis.approve": "approved sites of",
   "analysis.rerun": "ran sites again of",
   "site.prompts": "changed the prompts of",
+  "site.prompts.reset": "took back the changed prompts of",
+  "project.create": "made",
+  "project.change": "changed",
+  "project.delete": "deleted",
+  "project.match": "started to match",
+  "project.cancel": "cancelled the matching of",
+  "project.rerank": "scored again",
+  "project.export": "exported",
+  "project.accept": "accepted a match of",
+  "project.accept_above": "accepted the best matches of",
+  "project.reject": "rejected a match of",
+  "project.reopen": "took back a decision of",
+  "project.undo": "took back decisions of",
+  "project.note": "wrote a note in",
   "project.look": "looked at",
   "project.look_at_all": "looked at everybody's projects",
   "analyses.look_at_all": "looked at everybody's analyses",
@@ -87,8 +120,8 @@ export type Sentence = { who: string; did: string; what: string | null; more: st
 /** In parts, because the object is a link. */
 export function sentenceOf(entry: AuditEntry): Sentence {
   const { action, kind, object } = entry;
-  const did = (DEEDS[action] ?? derived(action)) + wayOf(entry);
-  const named = object !== null && !WITHOUT_OBJECT.has(action) ? `${kind ? `${kindWord(kind)} ` : ""}${object}` : null;
+  const did = (DEEDS[action] ?? derived(action, object)) + wayOf(entry);
+  const named = object !== null && !WITHOUT_OBJECT.has(action) ? objectWords(kind, object) : null;
   return { who: actorWord(entry.actor), did, what: named, more: moreOf(entry) };
 }
 
@@ -96,6 +129,14 @@ export function sentenceOf(entry: AuditEntry): Sentence {
 export function inWords(entry: AuditEntry): string {
   const { who, did, what, more } = sentenceOf(entry);
   return `${who} ${did}${what ? ` ${what}` : ""}${more ? `: ${more}` : ""}`;
+}
+
+/** "job 48", "the stage fetch of shop". */
+export function objectWords(kind: string | null, object: string): string {
+  if (kind === null) return object;
+  const [pipeline, stage] = object.split("/");
+  if (kind !== "stage" || !stage) return `${kindWord(kind)} ${object}`;
+  return stage === pipeline ? `the stage ${stage}` : `the stage ${stage} of ${pipeline}`;
 }
 
 export function kindWord(kind: string): string {
@@ -110,9 +151,9 @@ export function actorWord(actor: string): string {
 }
 
 /** An action that this page does not know yet: "project.thaw" is "did “thaw” to". */
-function derived(action: string): string {
+function derived(action: string, object: string | null): string {
   const [, move] = action.split(/\.(.*)/s);
-  return `did “${sentence(move ?? action).toLowerCase()}” to`;
+  return `did “${sentence(move ?? action).toLowerCase()}”${object === null ? "" : " to"}`;
 }
 
 function wayOf({ action, details }: AuditEntry): string {

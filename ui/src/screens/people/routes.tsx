@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { known, number, oneOf, text, time, type Search } from "~/address";
+import { flag, known, number, oneOf, text, time, type Search } from "~/address";
 import { root } from "~/root";
 
 /** "You" is the one that stands in no address. */
@@ -17,6 +17,7 @@ export const peopleRoutes = [
         object: text(search.object),
         since: time(search.since),
         until: time(search.until),
+        looks: flag(search.looks),
         entry: number(search.entry),
       }),
     component: lazyRouteComponent(() => import("./Audit"), "Audit"),

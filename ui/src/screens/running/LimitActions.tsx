@@ -46,7 +46,7 @@ export function LimitActions({ limit }: { limit: Limit }) {
       {asking === "remove" && (
         <Confirm title={`Remove the limit of ${limit.key}?`} verb="Remove limit" danger onConfirm={() => remove.mutateAsync()} onClose={close}>
           {limit.rate === null ? "It is open again at once." : `Calls go out without a limit from then on; now it is ${rateWords(limit.rate)}.`}
-          {limit.circuit !== null && " Its circuit goes too."}
+          {limit.circuit !== null && " That it stops after failures goes, too."}
         </Confirm>
       )}
     </Group>
@@ -116,7 +116,7 @@ export function LimitForm({ limit, onClose }: { limit?: Limit; onClose: () => vo
           </Group>
           <NumberInput
             label="At once"
-            description="Permits that may be used at once after a rest."
+            description="Calls that may start at once after a rest."
             min={1}
             max={1_000_000}
             allowDecimal={false}
@@ -125,7 +125,7 @@ export function LimitForm({ limit, onClose }: { limit?: Limit; onClose: () => vo
           />
           <Group grow align="flex-start">
             <NumberInput
-              label="Circuit opens after"
+              label="Stop after"
               description="Failures in a row; empty: none"
               min={1}
               allowDecimal={false}
@@ -133,7 +133,7 @@ export function LimitForm({ limit, onClose }: { limit?: Limit; onClose: () => vo
               onChange={(value) => setFailures(typeof value === "number" ? value : "")}
             />
             <NumberInput
-              label="and stays open for"
+              label="and wait"
               description="Seconds, then one call tries"
               min={0.1}
               value={pause}

@@ -1,4 +1,4 @@
-import { Button, Group, Progress, Table, Text } from "@mantine/core";
+import { Button, Group, Progress, Table, Text, Tooltip } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
@@ -82,7 +82,7 @@ export function Limits() {
                 <Table.Th>Left</Table.Th>
                 <Table.Th>Now</Table.Th>
                 <Table.Th>Asked to slow down</Table.Th>
-                <Table.Th>Circuit</Table.Th>
+                <Table.Th>Stops after failures</Table.Th>
                 <Table.Th aria-label="What can be done" />
               </Table.Tr>
             </Table.Thead>
@@ -171,7 +171,7 @@ function Left({ limit }: { limit: Limit }) {
       </Text>
     );
   const left = Math.max(0, limit.available);
-  const label = `${count(left)} of ${count(limit.burst)} permits are left`;
+  const label = `${count(left)} of ${count(limit.burst)} calls may start now`;
   return (
     <div role="img" aria-label={label}>
       <Progress.Root size="sm">
@@ -186,8 +186,8 @@ function Left({ limit }: { limit: Limit }) {
 }
 
 const CIRCUITS: Record<string, [string, string]> = {
-  closed: ["Closed", "DONE"],
-  open: ["Open", "ERROR"],
+  closed: ["Calls go through", "DONE"],
+  open: ["Stopped", "ERROR"],
   due: ["To be tried", "PAUSED"],
   probing: ["Being tried", "PROCESSING"],
 };
@@ -197,7 +197,11 @@ function Circuit({ limit }: { limit: Limit }) {
   const [word, look] = CIRCUITS[limit.circuit] ?? [limit.circuit, "PENDING"];
   return (
     <>
-      <StateBadge state={limit.circuit} word={word} look={look} />
+      <Tooltip label={`Circuit breaker: ${limit.circuit}`}>
+        <span>
+          <StateBadge state={limit.circuit} word={word} look={look} />
+        </span>
+      </Tooltip>
       <Text size="xs" c="dimmed" className="numbers">
         {count(limit.failures)} of {count(limit.circuitFailures)} failures
       </Text>

@@ -31,7 +31,7 @@ export function Workers() {
   });
   const shown = found.data?.items.find((one) => one.id === chosen);
   return (
-    <Page title="Workers" about="The processes that do the work. One that is silent until its lease ends counts as dead; what it held is done by others.">
+    <Page title="Workers" about="The processes that do the work. One that stays silent too long counts as dead; what it held is done by others.">
       {found.isPending ? (
         <Loading />
       ) : found.isError ? (
@@ -170,7 +170,7 @@ function Detail({ worker, heardAt, onClose }: { worker: Worker; heardAt: number;
       <Stack>
         {worker.late && (
           <Alert color="red" icon={<TriangleAlert aria-hidden />} title="Its heartbeat is late">
-            If it stays silent until its lease ends, it counts as dead and others take what it holds.
+            If it stays silent, it soon counts as dead and others take what it holds.
           </Alert>
         )}
         <Facts

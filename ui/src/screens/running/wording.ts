@@ -1,6 +1,6 @@
 // Stages in the words of people.
 import type { Schemas } from "~/api/client";
-import { duration, rate } from "~/blocks/wording";
+import { etaWords } from "~/blocks/wording";
 
 export type Stage = Schemas["StageItem"];
 
@@ -9,14 +9,10 @@ export function stageName(stage: { pipeline: string; stage: string }): string {
   return stage.pipeline === stage.stage ? stage.pipeline : `${stage.pipeline} / ${stage.stage}`;
 }
 
-/** "37 min at 4.9/s, limited by wikidata 5/s". null: nothing waits. */
-export function backlogWords(stage: Pick<Stage, "waiting" | "etaSeconds" | "etaCause" | "endedPerSecond" | "pausedAt" | "workers">): string | null {
+/** How long what waits still takes, or why it stands still. null: nothing waits. */
+export function backlogWords(stage: Pick<Stage, "waiting" | "etaSeconds" | "etaCause" | "endedPerSecond">): string | null {
   if (stage.waiting === 0) return null;
-  const cause = stage.etaCause ? `, ${stage.etaCause}` : "";
-  // The rate is of the last minute: what has just been stopped still has one.
-  const stopped = stage.pausedAt !== null || stage.workers === 0;
-  if (stage.etaSeconds === null || stopped) return stage.etaCause ? `Nothing moves: ${stage.etaCause}` : "Nothing left it in the last minute";
-  return `${duration(stage.etaSeconds)} at ${rate(stage.endedPerSecond)}${cause}`;
+  return etaWords(stage.etaSeconds, stage.endedPerSecond, stage.etaCause) ?? "Nothing left it in the last minute";
 }
 
 /** Those with work, trouble or a decision of somebody first, then by name. */

@@ -10,7 +10,7 @@ from penstock.engine.wording import span
 from penstock.errors import InvalidSetting, JobNotFound, RowNotFound
 from penstock.lifecycle import State
 from penstock.storage import items, jobs
-from penstock.storage.items import Place, Wanted
+from penstock.storage.items import EARLIEST, Place, Wanted
 
 Sort = Literal["-updatedAt", "updatedAt", "row"]
 _SUMMARY_CELLS = 3
@@ -63,8 +63,8 @@ async def page(
     before: Place | None = None,
     limit: int = 50,
 ) -> ItemPage:
-    """``row`` is the order of the file, of one job and in all states. The page that ends ``before`` a place has the
-    same order as all others."""
+    """``row`` is the order of the file, of one job and in all states; an edited copy stands where the row stood. The
+    page that ends ``before`` a place has the same order as all others."""
     if wanted.group is not None:
         return await _page_of_group(connection, wanted, sort, after, before, limit)
     async with connection.transaction(isolation="repeatable_read", readonly=True):
@@ -72,7 +72,9 @@ async def page(
             places = await _places(connection, wanted, sort, after, limit)
         else:
             places = (await _places_before(connection, wanted, sort, before, limit))[::-1]
-        found = await items.rows(connection, [place.task_id for place in places])
+        listed = [place.task_id for place in places]
+        copies = await items.standing_in(connection, listed) if sort == "row" else {}
+        found = await items.rows(connection, [copies.get(one, one) for one in listed])
         columns = await _columns(connection, {row["job_id"] for row in found})
     first, last = (places[0], places[-1]) if places else (None, None)
     full = len(places) == limit
@@ -166,6 +168,13 @@ async def id_of_row(connection: Any, job_id: int, row: int) -> int:
     if found is None:
         raise RowNotFound(job_id, row)
     return found
+
+
+async def place_of(connection: Any, item: Item, sort: Sort) -> Place:
+    """Where it stands in a list of its job."""
+    if sort == "row":
+        return Place(EARLIEST, await items.stood_first(connection, item.id))
+    return Place(item.updated_at, item.id)
 
 
 def states(text: str | None) -> list[State]:

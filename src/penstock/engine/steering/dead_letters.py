@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from penstock import lifecycle
 from penstock.engine.handles import Task
 from penstock.engine.payload import encode
@@ -86,7 +88,7 @@ async def edit(app: "Penstock", task_id: int, new_input: Mapping[str, Any], *, b
         source = await table.origin(connection, task_id)
         if source is None:
             raise TaskNotFound(task_id)
-        encoded = _checked(app, source["pipeline"], new_input)
+        encoded = _checked(app, source["pipeline"], _same_row(source, new_input))
         if source["status"] not in lifecycle.move("edit").origins:
             raise await _edit_refused(connection, task_id)
         async with connection.transaction():
@@ -105,6 +107,14 @@ async def _edit_refused(connection: Any, task_id: int) -> Exception:
         return TaskNotFound(task_id)
     refusal = lifecycle.refusal("edit", State[task["state"]], f"task {task_id}")
     return refusal or UsageError(f"Task {task_id} changed while it was edited. Look at it again.")
+
+
+def _same_row(source: Mapping[str, Any], new_input: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row of a file stays that row, whatever else changes: its copy is shown and exported in its place."""
+    was = orjson.loads(source["input"])
+    if "cells" not in was or not isinstance(was.get("row"), int) or not isinstance(new_input, Mapping):
+        return new_input
+    return {**new_input, "row": was["row"]}
 
 
 def _checked(app: "Penstock", pipeline: str, new_input: Mapping[str, Any]) -> str:

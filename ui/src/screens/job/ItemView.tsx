@@ -1,6 +1,6 @@
 import { Alert, Code, Group, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Clock, LoaderCircle, TriangleAlert } from "lucide-react";
+import { Clock, LoaderCircle, PencilLine, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { api, ask } from "~/api/client";
 import { Facts } from "~/blocks/Facts";
@@ -29,8 +29,19 @@ export function ItemView({ item }: { item: ItemDetail }) {
         </Text>
       </Group>
       {(item.status === "PENDING" || item.status === "PROCESSING") && <Why item={item} />}
-      {item.error != null && <Failure error={item.error} />}
+      {copyOf(item) !== null ? (
+        <Alert color="gray" icon={<PencilLine aria-hidden />} title="Edited">
+          <ItemLink itemId={copyOf(item) ?? 0} /> runs in its place.
+        </Alert>
+      ) : (
+        item.error != null && <Failure error={item.error} />
+      )}
       <Section title="Input">
+        {item.replaces !== null && (
+          <Text size="sm">
+            Edited; before: <ItemLink itemId={item.replaces} />
+          </Text>
+        )}
         <Facts rows={inputPairs(item.input, columns).map(([name, value]) => [name, <Stored key={name} value={value} />])} />
       </Section>
       {item.result != null && (
@@ -53,7 +64,6 @@ export function ItemView({ item }: { item: ItemDetail }) {
             ["Created", moment(item.createdAt)],
             ["Changed", moment(item.updatedAt)],
             ["Key", item.idempotencyKey],
-            ["In place of", item.replaces === null ? null : <ItemLink key="replaces" itemId={item.replaces} />],
           ]}
         />
       </Section>
@@ -73,6 +83,12 @@ export function ItemView({ item }: { item: ItemDetail }) {
       <History item={item} />
     </Stack>
   );
+}
+
+/** The edited copy that runs in its place. */
+function copyOf(item: ItemDetail): number | null {
+  const told = item.status === "SKIPPED" && isRecord(item.error) && item.error.type === "Replaced" ? item.error.task_id : null;
+  return typeof told === "number" ? told : null;
 }
 
 function Section({ title, children }: { title: string; children: ReactNode }) {

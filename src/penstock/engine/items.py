@@ -41,6 +41,7 @@ class Item:
     result_too_large: bool
     error: Mapping[str, Any] | None
     why: str | None
+    looks_again_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +230,7 @@ def _item(row: Mapping[str, Any], columns: Sequence[str]) -> Item:
         result_too_large=bool(row["result_too_large"]),
         error=row["error"],
         why=_why(row),
+        looks_again_at=row["run_at"] if row["status"] is State.PENDING and row["cause"] == "not_found" else None,
     )
 
 
@@ -253,6 +255,8 @@ def _why(row: Mapping[str, Any]) -> str | None:
     if row["stage_paused_at"] is not None:
         return f"the stage {row['stage']} is paused"
     if (left := (row["run_at"] - row["read_at"]).total_seconds()) > 0:
+        if row["cause"] == "not_found":
+            return f"not found; looks again in {span(left)}, as try {row['attempts'] + 1}"
         after = f" after {row['cause'].replace('_', ' ')}" if row["cause"] else ""
         tries = f"try {row['attempts'] + 1} of {row['max_attempts']} " if row["attempts"] else ""
         return f"{tries}in {span(left)}{after}"

@@ -70,6 +70,9 @@ def _of_head(
     if head["run_at"] > now:
         tried = f"try {head['attempt'] + 1} of {head['max_attempts']}" if head["attempt"] else "the next one is due"
         wait = span((head["run_at"] - now).total_seconds())
+        if head["cause"] == "not_found":
+            # Not "of how many": looking again has a limit of its own, which belongs to the workers.
+            tried = f"what was not found is looked for again, as try {head['attempt'] + 1},"
         return Cause(sentence=f"{tried} in {wait}", stops=True, due_later=True)
     if head["max_running"] is not None and running.get(head["stage"], 0) >= head["max_running"]:
         return Cause(sentence=f"limited to {head['max_running']:,} at a time in stage {label}", stops=False)

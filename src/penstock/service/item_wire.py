@@ -37,6 +37,9 @@ class ItemBody(Wire):
     result_too_large: bool
     error: ItemError | None
     why: str | None
+    looks_again_at: datetime | None = Field(
+        description="It was not found at `updatedAt`, and is looked for again then."
+    )
     replaced_by: int | None = Field(description="The edited copy that stands in its place.")
 
 
@@ -104,6 +107,7 @@ def body_of(item: Item, *, with_cells: bool) -> ItemBody:
         result_too_large=item.result_too_large,
         error=None if error is None else ItemError(type=error.get("type"), message=error.get("message")),
         why=item.why,
+        looks_again_at=item.looks_again_at,
         replaced_by=_copy_of(item),
     )
 

@@ -94,6 +94,14 @@ const WORDS: Record<string, string> = {
   FAILED: "Failed",
 };
 
+type Looked = { updatedAt: string; looksAgainAt: string | null; attempts: number };
+
+/** Of what was not found and is looked for again; null of everything else. */
+export function looksAgain(item: Looked): string | null {
+  if (item.looksAgainAt === null) return null;
+  return `Not found at ${moment(item.updatedAt)}; looks again at ${moment(item.looksAgainAt)}, as try ${item.attempts + 1}`;
+}
+
 export function stateWord(state: string): string {
   return WORDS[state] ?? sentence(state);
 }

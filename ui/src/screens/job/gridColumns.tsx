@@ -1,7 +1,7 @@
 import type { Schemas } from "~/api/client";
-import { StateBadge } from "~/blocks/StateBadge";
+import { ItemState } from "~/blocks/StateBadge";
 import { When } from "~/blocks/When";
-import { count } from "~/blocks/wording";
+import { count, looksAgain } from "~/blocks/wording";
 import type { Column } from "~/grid/Grid";
 import classes from "./grid.module.css";
 import type { Item } from "./gridRows";
@@ -41,7 +41,7 @@ export const STATUS: ItemColumn = {
   name: "Status",
   header: "Status",
   width: 130,
-  cell: (item) => <StateBadge state={item.status} />,
+  cell: (item) => <ItemState item={item} />,
   text: (item) => item.status,
 };
 
@@ -59,7 +59,7 @@ export const ERROR: ItemColumn = {
 };
 
 /** What waits says why; what runs, where. */
-export const WHY = textColumn("why", "Why it waits", 240, (item) => item.why ?? (item.lockedBy === null ? "" : `running on ${item.lockedBy}`));
+export const WHY = textColumn("why", "Why it waits", 240, (item) => looksAgain(item) ?? item.why ?? (item.lockedBy === null ? "" : `running on ${item.lockedBy}`));
 
 export const UPDATED: ItemColumn = {
   id: "updated",

@@ -12,7 +12,7 @@ import orjson
 from penstock import lifecycle
 from penstock.engine.handles import Task
 from penstock.engine.payload import encode
-from penstock.engine.steering.tasks import require_all, tell_reprocessed
+from penstock.engine.steering.tasks import is_part_of_action, require_all, tell_reprocessed
 from penstock.engine.task_views import require_pipeline
 from penstock.errors import InvalidSetting, TaskNotFound, UsageError, WaitTimeout
 from penstock.lifecycle import State
@@ -31,6 +31,7 @@ __all__ = [
     "Replay",
     "edit",
     "page",
+    "repeatable",
     "replay",
     "replay_matching",
     "replay_pages",
@@ -245,13 +246,18 @@ class _Watch:
         return self.too_many
 
 
-async def _matching(app: "Penstock", wanted: DeadLetterFilter) -> AsyncIterator[tuple[dict[str, Any], ...]]:
+def repeatable(letters: Sequence[_Letter]) -> list[_Letter]:
+    """Those that may be replayed in passing: none is a part of an action on others."""
+    return [letter for letter in letters if not is_part_of_action(letter)]
+
+
+async def _matching(app: "Penstock", wanted: DeadLetterFilter) -> AsyncIterator[list[_Letter]]:
     """Newest first, and pages go backwards: what fails again meanwhile has a later time, so each is seen once."""
     place: Place | None = None
     while True:
         found = await page(app, wanted, after=place, limit=_BATCH)
-        if found.rows:
-            yield found.rows
+        if letters := repeatable(found.rows):
+            yield letters
         if (place := found.next) is None:
             return
 

@@ -97,7 +97,10 @@ async def edit(app: "Penstock", task_id: int, new_input: Mapping[str, Any], *, b
             if not await outcomes.replace(connection, task_id, copy_id, by):
                 raise await _edit_refused(connection, task_id)
     await app.wake_all()
-    app.events.emit("tasks.enqueued", pipeline=source["pipeline"], count=1, tasks=[copy_id], replaces=task_id, by=by)
+    told = {} if source["job_id"] is None else {"job": source["job_id"]}
+    app.events.emit(
+        "tasks.enqueued", pipeline=source["pipeline"], count=1, tasks=[copy_id], replaces=task_id, by=by, **told
+    )
     return Task(app, copy_id)
 
 

@@ -53,8 +53,8 @@ async def reprocess(
 
 
 async def require_all(connection: object, task_ids: Sequence[int], move: str, *, from_stage: str | None = None) -> None:
-    """Every task is there, no part of an action on others, in a state that allows the move, and its pipeline has the stage
-    to start from."""
+    """Every task is there, no part of an action on others, and in a state that allows the move; its pipeline has the
+    stage to start from."""
     rows = await reads.task_rows(connection, task_ids)
     for task_id in task_ids:
         if task_id not in rows:

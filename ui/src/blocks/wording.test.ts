@@ -53,6 +53,6 @@ test("sizes and names are for people", () => {
 
 test("what was not found says when, and when it is looked for again", () => {
   const item = { updatedAt: "2020-03-01T14:03:00", looksAgainAt: "2020-03-01T14:05:00", attempts: 1 };
-  expect(looksAgain(item)).toBe("Not found at 1 Mar 2020, 14:03:00; looks again at 1 Mar 2020, 14:05:00, as try 2");
+  expect(looksAgain(item)).toBe("Looks again at 1 Mar 2020, 14:05:00, as try 2; not found at 1 Mar 2020, 14:03:00");
   expect(looksAgain({ ...item, looksAgainAt: null })).toBeNull();
 });

@@ -99,7 +99,7 @@ type Looked = { updatedAt: string; looksAgainAt: string | null; attempts: number
 /** Of what was not found and is looked for again; null of everything else. */
 export function looksAgain(item: Looked): string | null {
   if (item.looksAgainAt === null) return null;
-  return `Not found at ${moment(item.updatedAt)}; looks again at ${moment(item.looksAgainAt)}, as try ${item.attempts + 1}`;
+  return `Looks again at ${moment(item.looksAgainAt)}, as try ${item.attempts + 1}; not found at ${moment(item.updatedAt)}`;
 }
 
 export function stateWord(state: string): string {

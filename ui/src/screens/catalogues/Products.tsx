@@ -29,7 +29,7 @@ const KEYS: Record<(typeof PRODUCT_STATES)[number], keyof Counts> = {
 
 const COLUMNS: Column<Item>[] = [
   { id: "row", header: "Row", width: 70, align: "right", cell: (item) => (item.row === null ? "–" : count(item.row)) },
-  { id: "status", header: "State", width: 130, cell: (item) => <ItemState item={item} /> },
+  { id: "status", header: "State", width: 145, cell: (item) => <ItemState item={item} /> },
   { id: "given", header: "Given", width: 300, cell: (item) => Object.values(item.inputSummary).filter(Boolean).join(" · ") },
   { id: "found", header: "Found", width: 300, cell: (item) => resultOf(item, "Matched title") ?? looksAgain(item) ?? item.error?.message ?? item.why ?? "" },
   { id: "price", header: "Price", width: 110, align: "right", cell: (item) => [resultOf(item, "Price"), resultOf(item, "Currency")].filter(Boolean).join(" ") },

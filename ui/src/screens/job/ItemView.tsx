@@ -38,7 +38,7 @@ export function ItemView({ item }: { item: ItemDetail }) {
       )}
       <Section title="Input">
         {item.replaces !== null && (
-          <Text size="sm">
+          <Text size="sm" mb="xs">
             Edited; before: <ItemLink itemId={item.replaces} />
           </Text>
         )}

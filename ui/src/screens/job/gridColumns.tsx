@@ -40,7 +40,7 @@ export const STATUS: ItemColumn = {
   id: "status",
   name: "Status",
   header: "Status",
-  width: 130,
+  width: 145,
   cell: (item) => <ItemState item={item} />,
   text: (item) => item.status,
 };

@@ -13,6 +13,7 @@ from penstock.engine import selection_actions
 from penstock.engine.error_groups import group_of
 from penstock.engine.steering import jobs as steering
 from penstock.errors import NotRepeated
+from penstock.storage import outcomes
 from penstock.testing import drain
 from tests.service.conftest import Service
 
@@ -100,7 +101,9 @@ async def test_what_fails_again_while_it_goes_on_is_not_taken_twice(service: Ser
     told = await act(ann, await select(ann, itemIds=await ids(service, job)), "reprocess")
     await drain(service.app)
     assert await runs(service, job) == [2, 2]
-    await service.app.job_by_id(told["jobId"]).reprocess(statuses=[selection_actions.State.DONE])
+    async with service.app.connection() as connection:
+        parts = await ids(service, told["jobId"])
+        assert await outcomes.reprocess(connection, parts, statuses=[selection_actions.State.DONE], by="ann") == parts
     await drain(service.app)
     assert await runs(service, job) == [2, 2]
 

@@ -10,6 +10,7 @@
     │   └── InvalidDefinition      a task, stage or schedule is declared wrongly
     ├── TaskNotFound, JobNotFound, RowNotFound, NotKnown   no such object
     ├── IllegalMove                the object is not in a state that allows it
+    ├── NotRepeated                an action on other items is not done a second time
     ├── LimitReached               an owner has as much unfinished as one may have
     ├── StaleLease                 somebody else holds the task by now
     ├── WaitTimeout                the task did not end in the time given
@@ -137,6 +138,13 @@ class IllegalMove(PenstockError):
         super().__init__(
             f"Cannot {move} {subject}: it is {state}, and {move} is possible only from {listed}. {next_step}"
         )
+
+
+class NotRepeated(PenstockError):
+    """Nothing was changed: it would do again, to what is there now, what somebody asked for then."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}. It is not repeated: choose those items, and ask for it again.")
 
 
 class LimitReached(PenstockError):

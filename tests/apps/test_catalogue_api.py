@@ -12,6 +12,7 @@ from penstock.apps.catalogue.provider_views import keys_of
 from penstock.apps.catalogue.understood import Understood
 from penstock.config import Settings
 from penstock.engine.app import Penstock
+from penstock.engine.steering import tasks
 from penstock.service.actor import hashed
 from penstock.service.app import create
 from penstock.storage import tokens, users
@@ -114,6 +115,26 @@ async def test_a_product_says_which_provider_gave_which_value_and_what_was_asked
     skipped = await desk.get(f"/api/catalogues/{job_id}/items/{items[2]['itemId']}")
     assert "no title" in skipped["reason"]
     assert (await desk.get(f"/api/catalogues/{job_id}"))["providersChosen"] is True
+
+
+async def test_what_was_not_found_says_when_it_is_looked_for_again(desk: Desk) -> None:
+    job = await desk.submit()
+    await drain(desk.app)
+    assert (await desk.get(f"/api/catalogues/{job}"))["looksAgainAt"] is None
+    (item,) = (await desk.get(f"/api/jobs/{job}/items", statuses="NOT_FOUND"))["items"]
+    assert item["looksAgainAt"] is None
+    async with desk.app.connection() as connection:
+        await tasks.reprocess(desk.app, [item["itemId"]], by="ann")
+        await connection.execute(
+            """with waiting as (update penstock.queue set attempt = 1, run_at = now() + interval '9 minutes'
+                                where task_id = $1 returning task_id, stage, run_at, run)
+               insert into penstock.attempts (task_id, stage, run, attempt, burned, cause, next_run_at)
+               select task_id, stage, run, 1, true, 'not_found', run_at from waiting""",
+            item["itemId"],
+        )
+    (waiting,) = (await desk.get(f"/api/jobs/{job}/items", statuses="PENDING"))["items"]
+    assert waiting["why"].startswith("not found; looks again in 9 min")
+    assert waiting["looksAgainAt"] == (await desk.get(f"/api/catalogues/{job}"))["looksAgainAt"] is not None
 
 
 async def test_what_is_somebody_elses_or_no_catalogue_is_not_there(desk: Desk) -> None:

@@ -173,6 +173,51 @@ def test_known_rows_change_in_place_and_new_ones_gather_in_a_pill(looker: Looker
     expect(page.locator("[data-row]").first).to_have_attribute("data-row", str(items[0]))
 
 
+def test_an_edited_copy_takes_the_place_of_its_row(looker: Looker, world: World) -> None:
+    job = grid_world.job(world, lamps(3))
+    items = grid_world.ids(world, job)
+    grid_world.end(world, job, items[1:2], 3, error=grid_world.failure("the shop has no lamp 2"))
+    page = looker.page("ann", f"/jobs/{job}")
+    cell(page, items[1], "in:Title").click()
+    drawer = page.get_by_role("dialog")
+    expect(drawer.get_by_role("heading", name=f"Row 2 item {items[1]}")).to_be_visible()
+    expect(drawer.get_by_role("list", name="Tries, newest first")).to_contain_text("Failed · try 1")
+    drawer.get_by_role("button", name="Edit and run again").click()
+    editing = page.get_by_role("dialog", name="Edit item")
+    editing.get_by_label("Title").fill("Lamp two")
+    editing.get_by_role("button", name="Run with this input").click()
+    expect(page).to_have_url(re.compile(f"item=(?!{items[1]})"))
+    copy = grid_world.ids(world, job)[-1]
+    expect(cell(page, copy, "in:Title")).to_have_text("Lamp two")
+    expect(cell(page, copy, "row")).to_have_text("2")
+    expect(page.locator("[data-row]")).to_have_count(3)
+    shown = [one.get_attribute("data-row") for one in page.locator("[data-row]").all()]
+    assert shown == [str(one) for one in (items[0], copy, items[2])]
+    expect(drawer.get_by_text(f"Edited; before: Item {items[1]}")).to_be_visible()
+    looker.shot(page, "edited")
+    drawer.get_by_role("link", name=f"Item {items[1]}").click()
+    expect(page.get_by_role("heading", name="Row 2", level=1)).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="runs in its place")).to_contain_text(f"Item {copy}")
+
+
+def test_what_was_not_found_says_when_it_is_looked_for_again(looker: Looker, world: World) -> None:
+    job = grid_world.job(world, lamps(2))
+    world.sql(
+        """with waiting as (
+               update penstock.queue set attempt = 1, run_at = now() + interval '9 minutes', updated_at = now()
+               where task_id = $1 returning task_id, stage, run_at, run)
+           insert into penstock.attempts (task_id, stage, run, attempt, burned, cause, error, next_run_at)
+           select task_id, stage, run, 1, true, 'not_found', '{"message": "nothing found"}', run_at from waiting""",
+        item := grid_world.ids(world, job)[0],
+    )
+    page = looker.page("ann", f"/jobs/{job}")
+    expect(cell(page, item, "status")).to_have_text("Not found yet")
+    expect(cell(page, item, "why")).to_have_text(re.compile("^Looks again at .*, as try 2; not found at "))
+    looker.shot(page, "not-found-yet")
+    page.goto(f"/catalogues/{job}")
+    expect(page.locator(f"[data-row='{item}'] [data-column='status']")).to_have_text("Not found yet")
+
+
 def test_rows_appear_as_they_are_stored(looker: Looker, world: World) -> None:
     job = grid_world.job(world, lamps(3))
     page = looker.page("ann", f"/jobs/{job}")

@@ -109,7 +109,7 @@ def test_a_job_is_found_looked_into_and_its_failed_row_is_fixed(looker: Looker, 
     editing.get_by_role("button", name="Run with this input").click()
     expect(drawer.locator("[data-state=DONE]").first).to_be_visible()
     expect(drawer.get_by_role("region", name="Result", exact=True)).to_contain_text("267")
-    expect(drawer.get_by_text(f"Item {failed}")).to_be_visible()
+    expect(drawer.get_by_text(f"Edited; before: Item {failed}")).to_be_visible()
     expect(page.locator(f"[data-job='{failed}']")).to_have_count(0)
     expect(page.get_by_role("alert").filter(has_text="failed")).to_have_count(0)
     page.keyboard.press("Escape")

@@ -4,10 +4,14 @@ import json
 import time
 from pathlib import Path
 
+import httpx2
+
+from penstock.storage import outcomes
 from penstock.testing import drain
 from tests.service import world as worlds
 from tests.service.conftest import Service
 from tests.service.test_export import as_csv, as_sheets
+from tests.storage import promises
 
 
 async def test_an_item_is_shown_whole_to_its_owner(service: Service) -> None:
@@ -100,6 +104,7 @@ async def test_a_row_that_was_edited_is_exported_once_and_not_run_again(service:
         next(iter((await as_sheets(service, world.job_id, tmp_path)).values())),
     ):
         assert len(rows) == len(before)
+        assert [row[0] for row in rows] == ["lamp" if row[0] == "bad" else row[0] for row in before]
         assert [row for row in rows if "LAMP" in row]
         assert not [row for row in rows if "ERROR" in row or "edited" in str(row)]
     again = await ann.post(f"/api/jobs/{world.job_id}/reprocess", json={"scope": "job", "statuses": ["SKIPPED"]})
@@ -107,10 +112,78 @@ async def test_a_row_that_was_edited_is_exported_once_and_not_run_again(service:
     assert (await ann.get(f"/api/tasks/{old}")).json()["status"] == "SKIPPED"
 
 
+async def _kept(service: Service) -> None:
+    async with service.app.connection() as connection:
+        assert not await promises.broken(connection)
+
+
+async def _rows(client: httpx2.AsyncClient, job_id: int, **query: object) -> list[tuple[int, int]]:
+    """(row, item) in the order of the file, two to a page."""
+    found, more = [], {"sort": "row", "pageSize": 2, **query}
+    while True:
+        page = (await client.get(f"/api/jobs/{job_id}/items", params=more)).json()
+        found += [(item["row"], item["itemId"]) for item in page["items"]]
+        if page["nextCursor"] is None:
+            return found
+        more = {"sort": "row", "pageSize": 2, "after": page["nextCursor"]}
+
+
+async def test_an_edited_row_is_there_once_and_in_its_place(service: Service) -> None:
+    world = await worlds.make(service)
+    ann = await service.client("ann")
+    job = f"/api/jobs/{world.job_id}"
+    first = world.items["ERROR"]
+    was = (await ann.get(job)).json()
+    places = dict(await _rows(ann, world.job_id))
+    number = next(row for row, item in places.items() if item == first)
+    # The number of the row is the file's, whatever was sent, and a copy may fail and be edited in its turn.
+    second = (await ann.patch(f"/api/dead-letters/{first}", json={"input": {"row": 99, "cells": ["bad"]}})).json()
+    waiting = (await ann.get(job)).json()
+    assert (waiting["totalItems"], waiting["counts"]["error"]) == (was["totalItems"], was["counts"]["error"] - 1)
+    await drain(service.app)
+    third = (await ann.patch(f"/api/dead-letters/{second['itemId']}", json={"input": {"cells": ["lamp"]}})).json()
+    await drain(service.app)
+    now = (await ann.get(job)).json()
+    assert now["totalItems"] == was["totalItems"]
+    assert sum(now["counts"].values()) == now["totalItems"]
+    assert now["counts"]["skipped"] == was["counts"]["skipped"]
+    await _kept(service)
+    copy = third["itemId"]
+    assert dict(await _rows(ann, world.job_id)) == places | {number: copy}
+    assert [row for row, _ in await _rows(ann, world.job_id)] == sorted(places)
+    for row, item in (places | {number: copy}).items():
+        assert (await _rows(ann, world.job_id, fromRow=row))[0] == (row, item)
+    beside = (await ann.get(f"{job}/items/{copy}/neighbours")).json()
+    assert (beside["previous"], beside["next"]) == (places.get(number - 1), places.get(number + 1))
+    listed = [item["itemId"] for item in (await ann.get(f"{job}/items?statuses=SKIPPED")).json()["items"]]
+    assert not {first, second["itemId"]} & set(listed)
+    known = (await ann.get(f"/api/items?ids={first},{copy}")).json()["items"]
+    assert [item["replacedBy"] for item in known] == [second["itemId"], None]
+
+
+async def test_an_edited_row_stays_when_retention_has_taken_what_it_replaces(service: Service) -> None:
+    world = await worlds.make(service)
+    ann = await service.client("ann")
+    old = world.items["ERROR"]
+    was = (await ann.get(f"/api/jobs/{world.job_id}")).json()["totalItems"]
+    copy = (await ann.patch(f"/api/dead-letters/{old}", json={"input": {"cells": ["lamp"]}})).json()["itemId"]
+    await service.fetch("update penstock.outcomes set finished_at = now() - interval '9 days' where task_id = $1", old)
+    async with service.app.connection() as connection:
+        assert await outcomes.expire(connection, 8 * 86_400.0, 8 * 86_400.0, 100) == 1
+    await _kept(service)
+    assert copy in [item for _, item in await _rows(ann, world.job_id)]
+    assert (await ann.get(f"/api/jobs/{world.job_id}")).json()["totalItems"] == was
+    assert len(await as_csv(service, world.job_id)) == was + 1
+
+
 async def test_an_input_that_cannot_be_stored_is_refused(service: Service) -> None:
     item_id = (await worlds.make(service)).items["ERROR"]
     ann = await service.client("ann")
-    for text in ('{"row": 1, "cells": ["\\u0000"]}', '{"row": 1, "cells": ["\\ud800"]}', '{"row": 1e400, "cells": []}'):
+    for text in (
+        '{"row": 1, "cells": ["\\u0000"]}',
+        '{"row": 1, "cells": ["\\ud800"]}',
+        '{"row": 1, "cells": [1e400]}',
+    ):
         answer = await ann.patch(
             f"/api/dead-letters/{item_id}",
             content=f'{{"input": {text}}}',

@@ -11,6 +11,9 @@ import pytest
 from penstock import EnqueueOptions
 from penstock.engine import selection_actions
 from penstock.engine.error_groups import group_of
+from penstock.engine.steering import jobs as steering
+from penstock.errors import NotRepeated
+from penstock.storage import outcomes
 from penstock.testing import drain
 from tests.service.conftest import Service
 
@@ -98,7 +101,9 @@ async def test_what_fails_again_while_it_goes_on_is_not_taken_twice(service: Ser
     told = await act(ann, await select(ann, itemIds=await ids(service, job)), "reprocess")
     await drain(service.app)
     assert await runs(service, job) == [2, 2]
-    await service.app.job_by_id(told["jobId"]).reprocess(statuses=[selection_actions.State.DONE])
+    async with service.app.connection() as connection:
+        parts = await ids(service, told["jobId"])
+        assert await outcomes.reprocess(connection, parts, statuses=[selection_actions.State.DONE], by="ann") == parts
     await drain(service.app)
     assert await runs(service, job) == [2, 2]
 
@@ -114,7 +119,10 @@ async def test_picked_items_that_run_by_now_are_left_alone_by_run_again_and_aske
         "update penstock.queue set worker = 1, lease = nextval('penstock.lease_numbers') where task_id = $1", running
     )
     dry = await act(ann, chosen, "reprocess", dryRun=True)
-    assert dry["leftAlone"] == [{"status": "PROCESSING", "count": 1, "reason": selection_actions._WHY_NOT["reprocess"]}]
+    assert dry["leftAlone"] == [
+        {"status": "PROCESSING", "count": 1, "reason": selection_actions._WHY_NOT["reprocess"]},
+        {"status": "PENDING", "count": 1, "reason": selection_actions._DUE},
+    ]
     await act(ann, chosen, "cancel")
     await drain(service.app)
     state = await service.fetch("select status from penstock.outcomes where task_id = $1", waiting)
@@ -179,6 +187,62 @@ async def test_run_again_lets_what_waits_for_its_next_try_start_now(service: Ser
     assert state.name == "DONE"
 
 
+@pytest.mark.parametrize("how", ["picked", "counted", "looked at"])
+async def test_a_dry_run_of_run_again_leaves_alone_what_is_due_anyway(
+    service: Service, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = await job_of(service, FINE, FINE, FINE, FINE, run=False)
+    items = await ids(service, job)
+    await service.fetch(
+        "update penstock.queue set run_at = now() + interval '1 hour' where task_id = any ($1::bigint[])", items[2:]
+    )
+    ann = await service.client("ann")
+    since = {} if how == "counted" else {"since": (datetime.now(UTC) - timedelta(hours=1)).isoformat()}
+    asked: dict[str, Any] = {"filter": {"jobId": job, **since}, "except": items[3:]}
+    chosen = await select(ann, **({"itemIds": items[:3]} if how == "picked" else asked))
+    assert chosen["count"] == 3
+    dry = await act(ann, chosen, "reprocess", dryRun=True)
+    assert (dry["changes"], dry["byStatus"], dry["estimate"]) == (1, [{"status": "PENDING", "count": 1}], False)
+    assert dry["leftAlone"] == [{"status": "PENDING", "count": 2, "reason": selection_actions._DUE}]
+    assert (await act(ann, chosen, "cancel", dryRun=True))["changes"] == 3
+    monkeypatch.setattr("penstock.engine.selections._LOOK", 1)
+    if how == "counted":
+        bounded = await select(ann, filter={"jobId": job})
+        assert (bounded["count"], bounded["estimate"]) == (4, False)
+        dry = await act(ann, bounded, "reprocess", dryRun=True)
+        assert (dry["changes"], dry["estimate"]) == (1, True)
+
+
+async def test_an_item_in_whose_place_a_copy_runs_is_left_alone(service: Service) -> None:
+    job = await job_of(service, BAD)
+    ann = await service.client("ann")
+    (old,) = await ids(service, job)
+    await ann.patch(f"/api/dead-letters/{old}", json={"input": {"cells": [FINE]}})
+    chosen = await select(ann, itemIds=[old])
+    dry = await act(ann, chosen, "reprocess", dryRun=True)
+    assert dry["leftAlone"] == [{"status": "SKIPPED", "count": 1, "reason": selection_actions._EDITED}]
+    doing = await act(ann, chosen, "reprocess")
+    await drain(service.app)
+    assert (doing["changes"], await runs(service, job)) == (0, [1, 1])
+    (batch,) = (await ann.get(f"/api/jobs/{doing['jobId']}/items")).json()["items"]
+    assert batch["result"] == {"Changed": "0", "Left alone": "1"}
+
+
+async def test_of_selections_with_which_nothing_was_done_the_newest_are_kept(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.service.api.selections.MOST_KEPT", 2)
+    job = await job_of(service, BAD)
+    ann, root = await service.client("ann"), await service.client("root")
+    used = await select(ann, filter={"jobId": job})
+    await act(ann, used, "reprocess")
+    others = await select(root, filter={"jobId": job})
+    made = [await select(ann, filter={"jobId": job}) for _ in range(3)]
+    for chosen, client, status in ((used, ann, 200), (others, root, 200), (made[0], ann, 404), (made[1], ann, 200)):
+        path = f"/api/selections/{chosen['selectionId']}/actions"
+        assert (await client.post(path, json={"action": "cancel", "dryRun": True})).status_code == status
+
+
 async def test_a_selection_over_all_jobs_holds_ones_own_and_an_admins_everybodys(service: Service) -> None:
     anns, bobs = await job_of(service, BAD), await job_of(service, BAD, owner="bob")
     ann, root = await service.client("ann"), await service.client("root")
@@ -231,6 +295,30 @@ async def test_actions_of_before_are_not_among_what_is_chosen_and_are_not_repeat
         answer = await ann.post(path, json=body)
         assert answer.status_code == 409, answer.text
         assert "It is not repeated" in answer.json()["detail"]
+
+
+async def test_the_items_of_an_action_are_not_pending_and_not_replayed(service: Service) -> None:
+    job = await job_of(service, BAD)
+    ann = await service.client("ann")
+    told = await act(ann, await select(ann, filter={"jobId": job}), "reprocess")
+    (part,) = await ids(service, told["jobId"])
+    for statuses in ("PENDING", "PENDING,ERROR"):
+        page = (await ann.get("/api/pending", params={"statuses": statuses})).json()
+        assert part not in [item["itemId"] for item in page["items"]]
+    await service.fetch(
+        """with gone as (delete from penstock.queue where task_id = $1 returning task_id, lane, stage),
+           counted as (insert into penstock.counts (lane, stage, state, n) select lane, stage, 3, 1 from gone)
+           insert into penstock.outcomes (task_id, job_id, lane, stage, status, attempts, run, error)
+           select task_id, $2, lane, stage, 3, 20, 1, '{"type": "Broken"}' from gone""",
+        part,
+        told["jobId"],
+    )
+    one = await ann.post(f"/api/dead-letters/{part}/replay")
+    assert (one.status_code, "It is not repeated" in one.json()["detail"]) == (409, True)
+    every = await ann.post("/api/dead-letters/replay", json={"errorType": "Broken"})
+    assert (every.json()["matched"], every.json()["replayed"]) == (0, 0)
+    with pytest.raises(NotRepeated):
+        await steering.reprocess(service.app, told["jobId"], by="ann")
 
 
 async def test_who_is_no_admin_any_more_cannot_use_what_they_chose_as_one(service: Service) -> None:

@@ -17,10 +17,10 @@ _PROMISES = {
         full join (select lane, stage, count(*) as held from penstock.queue group by 1, 2) q using (lane, stage)
         where coalesce(counted, 0) <> coalesce(held, 0)
         """,
-    "the counts of endings are the outcomes, by lane, stage and state": """
+    "the counts of endings, less those whose rows are gone, are the outcomes, by lane, stage and state": """
         select lane, stage, status, counted, held
-        from (select lane, stage, state as status, sum(n) as counted
-              from penstock.counts where state between 2 and 6 group by 1, 2, 3) c
+        from (select lane, stage, state % 10 as status, sum(case when state < 10 then n else -n end) as counted
+              from penstock.counts where state between 2 and 6 or state between 12 and 16 group by 1, 2, 3) c
         full join (select lane, stage, status, count(*) as held from penstock.outcomes group by 1, 2, 3) o
             using (lane, stage, status)
         where coalesce(counted, 0) <> coalesce(held, 0)

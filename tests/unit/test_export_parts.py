@@ -9,10 +9,12 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from penstock.errors import UsageError
+from penstock.intake.export.edits import Edits
 from penstock.intake.export.file_name import disposition, file_name
 from penstock.intake.export.layout import Column, Layout, unique
 from penstock.intake.export.manifest import ESCAPED, NOT_IN_XML, POINTER, TOO_LONG, Manifest, trouble
 from penstock.intake.export.xlsx_file import SHEET_ROWS, Workbook
+from penstock.storage.exports import Page
 
 
 def layout(rows: int, *headings: str) -> Layout:
@@ -131,3 +133,17 @@ def test_cells_that_a_sheet_cannot_hold_are_named_with_their_place_and_text(tmp_
     places = [(row[0], row[1], row[2], row[3]) for row in listed if row[5] == 1]
     assert places == [("Rows", 2, "B", 40_000), ("Rows", 3, "A", 1), ("Rows", 3, "B", 1), ("Rows", 3, "Error", 12)]
     assert json.loads(listed[0][6] + listed[1][6]) == "y" * 40_000
+
+
+def test_edited_rows_stand_where_they_stood_and_nowhere_else() -> None:
+    # Row 3 was edited twice, row 5 once; the copies were stored behind the ten rows.
+    edits = Edits([(3, 11), (5, 12), (11, 13)])
+
+    def ranges(after: int, last_id: int) -> list[tuple[int, int]]:
+        page = Page(job_id=1, after=after, last_id=last_id, rows=last_id - after)
+        return [(piece.after + 1, piece.last_id) for piece in edits.pieces(page)]
+
+    assert ranges(0, 13) == [(1, 2), (13, 13), (4, 4), (12, 12), (6, 10)]
+    assert ranges(5, 9) == [(6, 9)]
+    assert ranges(10, 13) == []
+    assert edits.rows(Page(job_id=1, after=9, last_id=13, rows=4)) == 1

@@ -38,6 +38,9 @@ def test_where_everything_is_due_later_nothing_gets_past_it() -> None:
     met = cause(head(1, **LATER))
     assert met is not None
     assert (met.sentence, met.stops) == ("try 2 of 3 in 9 min", True)
+    unfound = cause(head(1, **LATER, cause="not_found"))
+    assert unfound is not None
+    assert unfound.sentence == "what was not found is looked for again, as try 2, in 9 min"
 
 
 def test_what_is_due_later_does_not_hold_up_a_stage_that_has_something_to_do() -> None:

@@ -34,6 +34,7 @@ _MEANINGS: tuple[tuple[type[BaseException], int, str | None], ...] = (
     (errors.RowNotFound, NOT_FOUND, None),
     (errors.LimitReached, REFUSED, "penstock jobs list"),
     (errors.IllegalMove, REFUSED, None),
+    (errors.NotRepeated, REFUSED, None),
     (errors.StaleLease, REFUSED, None),
     (errors.DatabaseLoginRefused, AUTH, "penstock config show"),
     (errors.SchemaOutOfDate, REFUSED, "penstock migrate"),

@@ -10,7 +10,7 @@ from penstock.engine.wording import span
 from penstock.errors import InvalidSetting, JobNotFound, RowNotFound
 from penstock.lifecycle import State
 from penstock.storage import items, jobs
-from penstock.storage.items import Place, Wanted
+from penstock.storage.items import EARLIEST, Place, Wanted
 
 Sort = Literal["-updatedAt", "updatedAt", "row"]
 _SUMMARY_CELLS = 3
@@ -41,6 +41,7 @@ class Item:
     result_too_large: bool
     error: Mapping[str, Any] | None
     why: str | None
+    looks_again_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +64,8 @@ async def page(
     before: Place | None = None,
     limit: int = 50,
 ) -> ItemPage:
-    """``row`` is the order of the file, of one job and in all states. The page that ends ``before`` a place has the
-    same order as all others."""
+    """``row`` is the order of the file, of one job and in all states; an edited copy stands where the row stood. The
+    page that ends ``before`` a place has the same order as all others."""
     if wanted.group is not None:
         return await _page_of_group(connection, wanted, sort, after, before, limit)
     async with connection.transaction(isolation="repeatable_read", readonly=True):
@@ -72,7 +73,9 @@ async def page(
             places = await _places(connection, wanted, sort, after, limit)
         else:
             places = (await _places_before(connection, wanted, sort, before, limit))[::-1]
-        found = await items.rows(connection, [place.task_id for place in places])
+        listed = [place.task_id for place in places]
+        copies = await items.standing_in(connection, listed) if sort == "row" else {}
+        found = await items.rows(connection, [copies.get(one, one) for one in listed])
         columns = await _columns(connection, {row["job_id"] for row in found})
     first, last = (places[0], places[-1]) if places else (None, None)
     full = len(places) == limit
@@ -168,6 +171,13 @@ async def id_of_row(connection: Any, job_id: int, row: int) -> int:
     return found
 
 
+async def place_of(connection: Any, item: Item, sort: Sort) -> Place:
+    """Where it stands in a list of its job."""
+    if sort == "row":
+        return Place(EARLIEST, await items.stood_first(connection, item.id))
+    return Place(item.updated_at, item.id)
+
+
 def states(text: str | None) -> list[State]:
     """From names with commas between them; none: all."""
     names = [name.strip().upper() for name in (text or "").split(",") if name.strip()]
@@ -220,6 +230,7 @@ def _item(row: Mapping[str, Any], columns: Sequence[str]) -> Item:
         result_too_large=bool(row["result_too_large"]),
         error=row["error"],
         why=_why(row),
+        looks_again_at=row["run_at"] if row["status"] is State.PENDING and row["cause"] == "not_found" else None,
     )
 
 
@@ -244,6 +255,8 @@ def _why(row: Mapping[str, Any]) -> str | None:
     if row["stage_paused_at"] is not None:
         return f"the stage {row['stage']} is paused"
     if (left := (row["run_at"] - row["read_at"]).total_seconds()) > 0:
+        if row["cause"] == "not_found":
+            return f"not found; looks again in {span(left)}, as try {row['attempts'] + 1}"
         after = f" after {row['cause'].replace('_', ' ')}" if row["cause"] else ""
         tries = f"try {row['attempts'] + 1} of {row['max_attempts']} " if row["attempts"] else ""
         return f"{tries}in {span(left)}{after}"

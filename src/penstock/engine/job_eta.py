@@ -58,9 +58,7 @@ def _of_head(
         if head["rate"] is not None:
             return Cause(sentence=f"limited by {head['limit_key']} {head['rate']:g}/s", stops=False)
     if head["run_at"] > now:
-        wait = (head["run_at"] - now).total_seconds()
-        again = f"try {head['attempt'] + 1} of {head['max_attempts']} in {span(wait)}"
-        return Cause(sentence=again if head["attempt"] else next_due(wait), stops=True, due_later=True)
+        return Cause(sentence=_later(head, (head["run_at"] - now).total_seconds()), stops=True, due_later=True)
     if head["max_running"] is not None and running.get(head["stage"], 0) >= head["max_running"]:
         return Cause(sentence=f"limited to {head['max_running']:,} at a time in stage {label}", stops=False)
     states = processors_by_state(live, label)
@@ -69,6 +67,15 @@ def _of_head(
         busy = "the one processor" if every == 1 else f"all {every:,} processors"
         return Cause(sentence=f"{busy} of stage {label} {'is' if every == 1 else 'are'} busy", stops=False)
     return None
+
+
+def _later(head: Mapping[str, Any], seconds: float) -> str:
+    if head["cause"] == "not_found":
+        # Not "of how many": looking again has a limit of its own, which belongs to the workers.
+        return f"what was not found is looked for again, as try {head['attempt'] + 1}, in {span(seconds)}"
+    if head["attempt"]:
+        return f"try {head['attempt'] + 1} of {head['max_attempts']} in {span(seconds)}"
+    return next_due(seconds)
 
 
 def _paused(row: Mapping[str, Any]) -> str:

@@ -35,6 +35,8 @@ _WHY_NOT: Mapping[Action, str] = {
     "reprocess": "running now; run it again when it has ended, or cancel it first",
     "cancel": "ended already; its outcome stays",
 }
+_DUE = "due already; waits for its turn"
+_EDITED = "edited; its copy runs in its place"
 _VERBS: Mapping[Action, str] = {"reprocess": "Run again", "cancel": "Cancel"}
 
 
@@ -56,12 +58,20 @@ class Outlook:
 
 def outlook(action: Action, counted: Counted) -> Outlook:
     takes = _TAKES[action]
-    left = {state: n for state, n in counted.by_state.items() if state not in takes}
-    return Outlook(
-        changed={state: n for state, n in counted.by_state.items() if state in takes},
-        left_alone=tuple(LeftAlone(state=state, n=n, why=_WHY_NOT[action]) for state, n in sorted(left.items())),
-        estimate=counted.estimate,
-    )
+    changed = {state: n for state, n in counted.by_state.items() if state in takes}
+    left = [
+        LeftAlone(state=state, n=n, why=_WHY_NOT[action])
+        for state, n in sorted(counted.by_state.items())
+        if state not in takes
+    ]
+    if action == "reprocess":
+        due = changed.get(State.PENDING, 0) - counted.later
+        for state, n, why in ((State.PENDING, due, _DUE), (State.SKIPPED, counted.edited, _EDITED)):
+            if n:
+                changed[state] -= n
+                left.append(LeftAlone(state=state, n=n, why=why))
+    estimate = counted.estimate or (action == "reprocess" and counted.later_more)
+    return Outlook(changed={state: n for state, n in changed.items() if n}, left_alone=tuple(left), estimate=estimate)
 
 
 async def start(app: Penstock, selection: Selection, action: Action, *, by: str) -> tuple[int, bool]:

@@ -16,6 +16,8 @@ from penstock.storage.selections import Selection
 KEEP_SECONDS = 86_400.0
 MOST_JOBS = 1000
 MOST_PICKED = 10_000
+# Of one person, that nothing was done with: every question "what would happen" makes one.
+MOST_KEPT = 100
 # What is not counted by a counter is counted by looking at so many.
 _LOOK = 10_000
 
@@ -64,10 +66,14 @@ class Matching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """``estimate``: there are more than were looked at."""
+    """``later``: how many of the PENDING wait for a time to come, or ``later_more``; ``edited``: for how many of the
+    SKIPPED a copy stands. ``estimate``: there are more than were looked at."""
 
     by_state: Mapping[State, int]
     estimate: bool
+    later: int
+    later_more: bool = False
+    edited: int = 0
 
     @property
     def total(self) -> int:
@@ -113,24 +119,37 @@ async def count(connection: Any, matching: Matching, left_out: Sequence[int] = (
     meant = await wanted(connection, matching)
     if matching.counted:
         by_state, estimate = await _kept(connection, meant), len(meant.jobs) == MOST_JOBS
+        later = await selections.later(connection, meant.jobs, _LOOK) if by_state.get(State.PENDING) else 0
+        more = later == _LOOK
     else:
-        found, more = await places(connection, meant, None, _LOOK)
-        by_state = await count_these(connection, [place.task_id for place in found])
-        estimate = more is not None
+        found, further = await places(connection, meant, None, _LOOK)
+        these = await count_these(connection, [place.task_id for place in found])
+        by_state, later, more, estimate = Counter(these.by_state), these.later, False, further is not None
     for one in await selections.standing(connection, list(left_out)):
         if by_state.get(one.status) and one.job_id in meant.jobs and meant.since <= one.at < meant.until:
             by_state[one.status] -= 1
-    return Counted(by_state={state: n for state, n in by_state.items() if n}, estimate=estimate)
+            later -= one.later
+    # The counters are of another moment than the look.
+    later = min(max(later, 0), by_state.get(State.PENDING, 0))
+    return Counted(
+        by_state={state: n for state, n in by_state.items() if n}, later=later, later_more=more, estimate=estimate
+    )
 
 
-async def count_these(connection: Any, task_ids: Sequence[int]) -> Counter[State]:
-    return Counter(one.status for one in await selections.standing(connection, list(task_ids)))
+async def count_these(connection: Any, task_ids: Sequence[int]) -> Counted:
+    found = await selections.standing(connection, list(task_ids))
+    return Counted(
+        by_state=Counter(one.status for one in found),
+        later=sum(one.later for one in found),
+        edited=sum(one.edited for one in found),
+        estimate=False,
+    )
 
 
 async def count_selection(connection: Any, selection: Selection) -> Counted:
     """As it is now, which may be another number than when it was made."""
     if selection.picked is not None:
-        return Counted(by_state=await count_these(connection, selection.picked), estimate=False)
+        return await count_these(connection, selection.picked)
     return await count(connection, Matching.read(selection.filter), sorted(selection.left_out))
 
 

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from penstock.engine.items import Item
 from penstock.engine.job_views import JobView
+from penstock.lifecycle import State
 from penstock.service.job_wire import QueueState
 from penstock.service.wire import Wire
 
@@ -36,6 +37,10 @@ class ItemBody(Wire):
     result_too_large: bool
     error: ItemError | None
     why: str | None
+    looks_again_at: datetime | None = Field(
+        description="It was not found at `updatedAt`, and is looked for again then."
+    )
+    replaced_by: int | None = Field(description="The edited copy that stands in its place.")
 
 
 class ItemJob(Wire):
@@ -102,4 +107,12 @@ def body_of(item: Item, *, with_cells: bool) -> ItemBody:
         result_too_large=item.result_too_large,
         error=None if error is None else ItemError(type=error.get("type"), message=error.get("message")),
         why=item.why,
+        looks_again_at=item.looks_again_at,
+        replaced_by=_copy_of(item),
     )
+
+
+def _copy_of(item: Item) -> int | None:
+    error = item.error or {}
+    copy = error.get("task_id") if item.status is State.SKIPPED and error.get("type") == "Replaced" else None
+    return copy if isinstance(copy, int) else None

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.engine.definition import is_internal
+from penstock.errors import NotRepeated
 from penstock.service.actor import Actor
 from penstock.service.ground import Ground
 from penstock.service.problems import Problem, not_found
 from penstock.storage import jobs, reads, tasks
-
-NO_REPEAT = "It is not repeated: choose those items, and ask for it again."
 
 
 async def owner_of_task(ground: Ground, actor: Actor, task_id: int) -> str | None:
@@ -39,11 +38,10 @@ async def owner_of_job(ground: Ground, actor: Actor, job_id: int) -> str | None:
 
 
 async def refuse_action(ground: Ground, job_id: int) -> None:
-    """Its items would do again, to what is there now, what somebody asked for then."""
     async with ground.app.connection() as connection:
         row = await jobs.get(connection, job_id)
     if row is not None and is_internal(row["pipeline"] or ""):
-        raise Problem(409, f"Job {job_id} is an action on other items. {NO_REPEAT}")
+        raise NotRepeated(f"Job {job_id} is an action on other items")
 
 
 async def look_at_job(ground: Ground, actor: Actor, job_id: int) -> str | None:

@@ -89,6 +89,8 @@ def problem_of(error: BaseException) -> Problem | None:
             return Problem(404, str(error))
         case errors.IllegalMove():
             return Problem(409, str(error), state=error.state, allowedFrom=list(error.allowed_from))
+        case errors.NotRepeated():
+            return Problem(409, str(error))
         case errors.LimitReached():
             return Problem(429, str(error), headers={"Retry-After": str(LIMIT_RETRY_SECONDS)})
         case errors.PayloadTooLarge():

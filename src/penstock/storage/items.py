@@ -67,16 +67,28 @@ async def of_row(connection: Connection, job_id: int, row: int) -> int | None:
     low, high = bounds["first"] or 1, bounds["last"] or 0
     while low <= high:
         found = await connection.fetchrow(_sql.at_or_after, job_id, (low + high) // 2)
-        if found is None or found["row"] is None:
+        if found is None:
+            high = (low + high) // 2 - 1
+        elif found["row"] is None:
             return None
-        if found["row"] == row:
+        elif found["row"] == row:
             task: int = found["id"]
             return task
-        if found["row"] < row:
+        elif found["row"] < row:
             low = found["id"] + 1
         else:
             high = (low + high) // 2 - 1
     return None
+
+
+async def standing_in(connection: Connection, task_ids: Sequence[int]) -> dict[int, int]:
+    """The last copy of each that was edited."""
+    return {row["origin"]: row["copy"] for row in await connection.fetch(_sql.standing_in, task_ids)}
+
+
+async def stood_first(connection: Connection, task_id: int) -> int:
+    found: int | None = await connection.fetchval(_sql.stood_first, task_id)
+    return task_id if found is None else found
 
 
 async def rows(connection: Connection, task_ids: Sequence[int]) -> list[dict[str, Any]]:

@@ -32,10 +32,14 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
+    """``later``: waits for a time to come. ``edited``: its copy stands for it."""
+
     task_id: int
     job_id: int | None
     status: State
     at: datetime
+    later: bool
+    edited: bool
 
 
 async def create(
@@ -48,10 +52,12 @@ async def create(
     n: int,
     estimate: bool,
     keep_seconds: float,
+    most: int,
 ) -> tuple[int, datetime]:
-    """(id, when it expires)."""
+    """(id, when it expires). Of the owner's that nothing was done with, the oldest goes where there are ``most``."""
     written = orjson.dumps(dict(filter)).decode()
-    row = await connection.fetchrow(_sql.create, owner, written, picked, left_out, n, estimate, keep_seconds)
+    values = (owner, written, picked, left_out, n, estimate, keep_seconds, most)
+    row = await connection.fetchrow(_sql.create, *values)
     return row["id"], row["expires_at"]
 
 
@@ -94,6 +100,12 @@ async def standing(connection: Connection, task_ids: Sequence[int]) -> list[Stan
     """In no order; those that are gone are left out."""
     rows = await connection.fetch(_sql.standing, task_ids)
     return [Standing(**dict(row) | {"status": State(row["status"])}) for row in rows]
+
+
+async def later(connection: Connection, job_ids: Sequence[int], most: int) -> int:
+    """How many of these jobs wait for a time to come, ``most`` where there are more."""
+    found: int = await connection.fetchval(_sql.later, job_ids, most)
+    return found
 
 
 async def internal(connection: Connection, task_ids: Sequence[int]) -> set[int]:

@@ -24,7 +24,7 @@ const PARTS: [keyof CountsByState, string, string][] = [
 /** How far a job is: a bar of its states, and the same in words. */
 export function JobProgress({ counts, total, size = "md" }: { counts: CountsByState; total: number; size?: "sm" | "md" | "lg" }) {
   const ended = total - counts.pending - counts.processing;
-  const words = PARTS.filter(([key]) => counts[key] > 0).map(([key, state]) => `${count(counts[key])} ${stateWord(state).toLowerCase()}`);
+  const words = PARTS.filter(([key]) => counts[key] > 0).map(([key, state]) => `${count(counts[key])} ${key === "processing" ? "taken by workers" : stateWord(state).toLowerCase()}`);
   const label = total === 0 ? "No items yet" : `${many(ended, "item")} of ${count(total)} ended: ${words.join(", ") || "none yet"}`;
   return (
     <div>

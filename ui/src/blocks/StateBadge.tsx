@@ -27,6 +27,11 @@ const LOOKS: Record<string, [LucideIcon, string]> = {
   CANCELLED: [Ban, "gray"],
 };
 
+/** The state of an item. What was not found and is looked for again waits, and says so. */
+export function ItemState({ item }: { item: { status: string; looksAgainAt: string | null } }) {
+  return item.looksAgainAt === null ? <StateBadge state={item.status} /> : <StateBadge state={item.status} word="Not found yet" look="NOT_FOUND" />;
+}
+
 /** State = icon + word + colour. `word` replaces the usual word, e.g. "Indexed". */
 export function StateBadge({ state, word, look = state }: { state: string; word?: string; look?: string }) {
   const [Icon, color] = LOOKS[look] ?? [CircleDashed, "gray"];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, bytes, count, duration, many, percent, rate, sentence, stateWord } from "./wording";
+import { ago, bytes, count, duration, looksAgain, many, percent, rate, sentence, stateWord } from "./wording";
 
 test("numbers have separators, and estimates say so", () => {
   expect(count(48213)).toBe("48,213");
@@ -49,4 +49,10 @@ test("sizes and names are for people", () => {
   expect(bytes(1_500_000)).toBe("1.5 MB");
   expect(stateWord("PENDING")).toBe("Waiting");
   expect(sentence("needs_review")).toBe("Needs review");
+});
+
+test("what was not found says when, and when it is looked for again", () => {
+  const item = { updatedAt: "2020-03-01T14:03:00", looksAgainAt: "2020-03-01T14:05:00", attempts: 1 };
+  expect(looksAgain(item)).toBe("Looks again at 1 Mar 2020, 14:05:00, as try 2; not found at 1 Mar 2020, 14:03:00");
+  expect(looksAgain({ ...item, looksAgainAt: null })).toBeNull();
 });

@@ -100,6 +100,14 @@ const WORDS: Record<string, string> = {
   FAILED: "Failed",
 };
 
+type Looked = { updatedAt: string; looksAgainAt: string | null; attempts: number };
+
+/** Of what was not found and is looked for again; null of everything else. */
+export function looksAgain(item: Looked): string | null {
+  if (item.looksAgainAt === null) return null;
+  return `Looks again at ${moment(item.looksAgainAt)}, as try ${item.attempts + 1}; not found at ${moment(item.updatedAt)}`;
+}
+
 export function stateWord(state: string): string {
   return WORDS[state] ?? sentence(state);
 }

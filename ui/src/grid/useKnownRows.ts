@@ -13,7 +13,8 @@ type Options<R> = {
   idOf: (row: R) => number;
   /** Whether a job that changed may have rows here. */
   concerns: (jobId: number) => boolean;
-  fetchNow: (ids: number[]) => Promise<R[]>;
+  /** As they are now, by the id they are known by: another row may have taken the place of one. */
+  fetchNow: (ids: number[]) => Promise<Map<number, R>>;
   /** Whether somebody would see a difference. */
   differs: (was: R, now: R) => boolean;
 };
@@ -29,17 +30,19 @@ type KnownRows = {
 /** Rows that are on screen change cell by cell as the stream tells of them; none comes, goes or moves. */
 export function useKnownRows<R>({ grid, idOf, concerns, fetchNow, differs }: Options<R>): KnownRows {
   const [fresh, setFresh] = useState(NONE);
-  const take = useEffectEvent((now: R[]) => {
+  const take = useEffectEvent((now: Map<number, R>) => {
     const window = grid.current;
     if (window === null) return;
-    const known = new Map(window.rows.map((row) => [idOf(row), row]));
-    const changed = now.filter((row) => {
-      const was = known.get(idOf(row));
-      return was !== undefined && differs(was, row);
+    const changed = window.rows.flatMap((was) => {
+      const row = now.get(idOf(was));
+      return row !== undefined && differs(was, row) ? [{ as: idOf(was), row }] : [];
     });
     if (changed.length === 0) return;
-    window.patch(changed);
-    const ids = changed.map(idOf);
+    window.patch(
+      changed.map((one) => one.row),
+      changed.map((one) => one.as),
+    );
+    const ids = changed.map((one) => idOf(one.row));
     setFresh((before) => new Set([...before, ...ids]));
     setTimeout(() => setFresh((before) => without(before, ids)), MARKED_MS);
   });

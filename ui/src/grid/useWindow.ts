@@ -33,7 +33,8 @@ export type GridWindow<R> = {
   /** The cursor at the first row, for counting what came since. */
   start: string | null;
   more: (side: "after" | "before") => void;
-  patch: (fresh: R[]) => void;
+  /** `shownAs`: the ids of the rows whose places they take, where these are others. */
+  patch: (fresh: R[], shownAs?: (number | string)[]) => void;
   restart: () => void;
 };
 
@@ -43,13 +44,13 @@ const MOST = 1000;
 type Action<R> =
   | { type: "fresh" }
   | { type: "append" | "prepend"; page: Loaded<R>; end: boolean; opens?: boolean }
-  | { type: "patch"; rows: R[] };
+  | { type: "patch"; rows: R[]; shownAs?: (number | string)[] };
 
 /** A keyset window over a list of any length: at most `most` rows in memory, pages fetched at either end. */
 export function useWindow<R>({ listKey, fetchPage, idOf, pageSize = PAGE, most = MOST }: Options<R>): GridWindow<R> {
   const [window, dispatch] = useReducer((state: Window<R>, action: Action<R>): Window<R> => {
     if (action.type === "fresh") return nothing();
-    if (action.type === "patch") return patched(state, action.rows, idOf);
+    if (action.type === "patch") return patched(state, action.rows, idOf, action.shownAs);
     if (action.type === "prepend") return prepend(state, action.page, action.end, idOf, most);
     const next = append(state, action.page, action.end, idOf, most);
     return action.opens === undefined ? next : { ...next, first: !action.opens };
@@ -107,7 +108,7 @@ export function useWindow<R>({ listKey, fetchPage, idOf, pageSize = PAGE, most =
     },
     [load],
   );
-  const patch = useCallback((rows: R[]) => dispatch({ type: "patch", rows }), []);
+  const patch = useCallback((rows: R[], shownAs?: (number | string)[]) => dispatch({ type: "patch", rows, shownAs }), []);
   const restart = useCallback(() => setRound((was) => was + 1), []);
   const rows = useMemo(() => rowsOf(window), [window]);
 

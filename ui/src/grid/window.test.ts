@@ -54,3 +54,8 @@ test("patches change cells and never the order", () => {
   expect(rowsOf(after)[7]).toEqual({ id: 7, word: "new" });
   expect(patched(window, [{ id: 99 }], idOf)).toBe(window);
 });
+
+test("an edited copy takes the place of its row", () => {
+  const window = append(nothing<Row>(), page(0, 3), true, idOf, MOST);
+  expect(ids(patched(window, [{ id: 99 }], idOf, [1]))).toEqual([0, 99, 2]);
+});

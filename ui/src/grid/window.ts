@@ -48,9 +48,9 @@ export function prepend<R>(window: Window<R>, page: Loaded<R>, first: boolean, i
   return { pages: kept.slice(0, to), first, last: window.last && to === kept.length };
 }
 
-/** Known rows change in place; none comes, goes or moves. */
-export function patched<R>(window: Window<R>, fresh: R[], idOf: IdOf<R>): Window<R> {
-  const news = new Map(fresh.map((row) => [idOf(row), row]));
+/** Known rows change in place; none comes, goes or moves. One may be another from then on: an edited copy takes its place. */
+export function patched<R>(window: Window<R>, fresh: R[], idOf: IdOf<R>, shownAs = fresh.map(idOf)): Window<R> {
+  const news = new Map(fresh.map((row, place) => [shownAs[place], row]));
   let changed = false;
   const pages = window.pages.map((page) => {
     if (!page.rows.some((row) => news.has(idOf(row)))) return page;

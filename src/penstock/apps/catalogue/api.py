@@ -1,6 +1,7 @@
 """`/api/catalogues`: how well products were found, by whom, and where each value came from."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, cast
 
 from fastapi import APIRouter, Request
@@ -20,7 +21,7 @@ from penstock.service.ownership import look_at_job, whose
 from penstock.service.parameters import After, PageSize, UserId
 from penstock.service.problems import documented, not_found
 from penstock.service.wire import JobId
-from penstock.storage import items, reads
+from penstock.storage import dead_letters, items, job_lists, reads
 
 router = APIRouter(prefix="/api/catalogues", tags=["catalogues"], responses=documented())
 # Questions that are looked at: of each job of a list, and of one job.
@@ -84,11 +85,23 @@ async def _bodies(connection: Any, found: Sequence[StoredCatalogue], most: int) 
     job_ids = [one.id for one in found]
     moved = await reads.job_movements(connection, job_ids)
     answers = await catalogues.by_provider(connection, job_ids, most)
-    return [_body(one, moved[one.id], answers[one.id], most) for one in found]
+    heads = await job_lists.heads(connection, job_ids)
+    now = await dead_letters.database_now(connection)
+    bodies = []
+    for one in found:
+        later = [
+            head["run_at"] for head in heads.get(one.id, ()) if head["run_at"] > now and head["cause"] == "not_found"
+        ]
+        bodies.append(_body(one, moved[one.id], answers[one.id], min(later, default=None), most))
+    return bodies
 
 
 def _body(
-    one: StoredCatalogue, moved: Mapping[str, Any], answers: Sequence[catalogues.Answers], most: int
+    one: StoredCatalogue,
+    moved: Mapping[str, Any],
+    answers: Sequence[catalogues.Answers],
+    looks_again_at: datetime | None,
+    most: int,
 ) -> CatalogueBody:
     counts = job_counts.counts_of(moved)
     metadata = one.metadata
@@ -105,6 +118,7 @@ def _body(
         queue_state=state,
         counts=counts_of(counts),
         total_items=counts.total,
+        looks_again_at=looks_again_at,
         columns=list(metadata.get("columns") or ()),
         result_columns=list(metadata.get("result_columns") or ()),
         roles=roles_by_heading(metadata),

@@ -39,6 +39,9 @@ class CatalogueBody(Wire):
     queue_state: QueueState
     counts: Counts
     total_items: int
+    looks_again_at: datetime | None = Field(
+        description="The next of what waits was not found, and is looked for again then."
+    )
     columns: list[str]
     result_columns: list[str]
     roles: dict[str, str] = Field(description="Role: heading of the column that has it.")

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from penstock import lifecycle
 from penstock.engine.handles import Task
 from penstock.engine.payload import encode
-from penstock.engine.steering.tasks import require_all, tell_reprocessed
+from penstock.engine.steering.tasks import is_part_of_action, require_all, tell_reprocessed
 from penstock.engine.task_views import require_pipeline
 from penstock.errors import InvalidSetting, TaskNotFound, UsageError, WaitTimeout
 from penstock.lifecycle import State
@@ -29,6 +31,7 @@ __all__ = [
     "Replay",
     "edit",
     "page",
+    "repeatable",
     "replay",
     "replay_matching",
     "replay_pages",
@@ -86,7 +89,7 @@ async def edit(app: "Penstock", task_id: int, new_input: Mapping[str, Any], *, b
         source = await table.origin(connection, task_id)
         if source is None:
             raise TaskNotFound(task_id)
-        encoded = _checked(app, source["pipeline"], new_input)
+        encoded = _checked(app, source["pipeline"], _same_row(source, new_input))
         if source["status"] not in lifecycle.move("edit").origins:
             raise await _edit_refused(connection, task_id)
         async with connection.transaction():
@@ -94,7 +97,10 @@ async def edit(app: "Penstock", task_id: int, new_input: Mapping[str, Any], *, b
             if not await outcomes.replace(connection, task_id, copy_id, by):
                 raise await _edit_refused(connection, task_id)
     await app.wake_all()
-    app.events.emit("tasks.enqueued", pipeline=source["pipeline"], count=1, tasks=[copy_id], replaces=task_id, by=by)
+    told = {} if source["job_id"] is None else {"job": source["job_id"]}
+    app.events.emit(
+        "tasks.enqueued", pipeline=source["pipeline"], count=1, tasks=[copy_id], replaces=task_id, by=by, **told
+    )
     return Task(app, copy_id)
 
 
@@ -105,6 +111,14 @@ async def _edit_refused(connection: Any, task_id: int) -> Exception:
         return TaskNotFound(task_id)
     refusal = lifecycle.refusal("edit", State[task["state"]], f"task {task_id}")
     return refusal or UsageError(f"Task {task_id} changed while it was edited. Look at it again.")
+
+
+def _same_row(source: Mapping[str, Any], new_input: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row of a file stays that row, whatever else changes: its copy is shown and exported in its place."""
+    was = orjson.loads(source["input"])
+    if "cells" not in was or not isinstance(was.get("row"), int) or not isinstance(new_input, Mapping):
+        return new_input
+    return {**new_input, "row": was["row"]}
 
 
 def _checked(app: "Penstock", pipeline: str, new_input: Mapping[str, Any]) -> str:
@@ -235,13 +249,18 @@ class _Watch:
         return self.too_many
 
 
-async def _matching(app: "Penstock", wanted: DeadLetterFilter) -> AsyncIterator[tuple[dict[str, Any], ...]]:
+def repeatable(letters: Sequence[_Letter]) -> list[_Letter]:
+    """Those that may be replayed in passing: none is a part of an action on others."""
+    return [letter for letter in letters if not is_part_of_action(letter)]
+
+
+async def _matching(app: "Penstock", wanted: DeadLetterFilter) -> AsyncIterator[list[_Letter]]:
     """Newest first, and pages go backwards: what fails again meanwhile has a later time, so each is seen once."""
     place: Place | None = None
     while True:
         found = await page(app, wanted, after=place, limit=_BATCH)
-        if found.rows:
-            yield found.rows
+        if letters := repeatable(found.rows):
+            yield letters
         if (place := found.next) is None:
             return
 

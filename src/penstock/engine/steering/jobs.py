@@ -9,8 +9,9 @@ import asyncpg
 
 from penstock import lifecycle
 from penstock.engine import job_counts
+from penstock.engine.definition import is_internal
 from penstock.engine.steering.stages import require_stage
-from penstock.errors import JobNotFound, UsageError
+from penstock.errors import JobNotFound, NotRepeated, UsageError
 from penstock.lifecycle import State
 from penstock.model import Priority, priority_number
 from penstock.storage import jobs, lanes, outcomes, queue
@@ -61,7 +62,10 @@ async def reprocess(
     async with app.connection() as connection:
         state, _ = await job_counts.read(connection, job_id)
         lifecycle.require_of_job("reprocess", state, f"job {job_id}")
-        await require_stage(connection, await _pipeline(connection, job_id), from_stage)
+        pipeline = await _pipeline(connection, job_id)
+        if is_internal(pipeline):
+            raise NotRepeated(f"Job {job_id} is an action on other items")
+        await require_stage(connection, pipeline, from_stage)
         if State.CANCELLED in statuses:
             await _end_cancelled(connection, job_id)
         until = await jobs.database_now(connection)

@@ -1,11 +1,12 @@
 """What people do with single tasks: cancel, and run again."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from penstock import lifecycle
+from penstock.engine.definition import is_internal
 from penstock.engine.steering.stages import require_stage
-from penstock.errors import TaskNotFound
+from penstock.errors import NotRepeated, TaskNotFound
 from penstock.lifecycle import State
 from penstock.storage import outcomes, queue, reads
 
@@ -52,14 +53,22 @@ async def reprocess(
 
 
 async def require_all(connection: object, task_ids: Sequence[int], move: str, *, from_stage: str | None = None) -> None:
-    """Every task is there and in a state that allows the move, and its pipeline has the stage to start from."""
+    """Every task is there, no part of an action on others, and in a state that allows the move; its pipeline has the
+    stage to start from."""
     rows = await reads.task_rows(connection, task_ids)
     for task_id in task_ids:
         if task_id not in rows:
             raise TaskNotFound(task_id)
+        if is_part_of_action(rows[task_id]):
+            raise NotRepeated(f"Task {task_id} is a part of an action")
         lifecycle.require(move, State[rows[task_id]["state"]], f"task {task_id}")
     for pipeline in sorted({row["pipeline"] for row in rows.values()}):
         await require_stage(connection, pipeline, from_stage)
+
+
+def is_part_of_action(row: Mapping[str, Any]) -> bool:
+    """By its pipeline and its job: what stores the rows of a file is Penstock's own as well, and has none."""
+    return row["job_id"] is not None and is_internal(row["pipeline"])
 
 
 async def tell_reprocessed(app: "Penstock", started: Sequence[int], *, by: str) -> None:

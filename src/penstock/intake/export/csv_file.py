@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import IO
 
 from penstock.engine.app import Penstock
+from penstock.intake.export.edits import Edits
 from penstock.intake.export.formulas import BEGINNINGS, PATTERN, guard
 from penstock.intake.export.layout import Layout
 from penstock.storage import exports
@@ -37,15 +38,16 @@ async def stream(
     """UTF-8, ``mark``: with the byte order mark that some spreadsheets want. ``told`` hears how many rows are out."""
     yield header(layout, form=form, mark=mark)
     done = 0
-    upcoming = asyncio.ensure_future(_read(app, layout, form, after=0))
+    edits = Edits(layout.edited)
+    upcoming = asyncio.ensure_future(_read(app, layout, edits, form, after=0))
     try:
         while (read := await upcoming) is not None:
             page, file = read
-            upcoming = asyncio.ensure_future(_read(app, layout, form, after=page.last_id))
+            upcoming = asyncio.ensure_future(_read(app, layout, edits, form, after=page.last_id))
             with file:
                 while chunk := file.read(_CHUNK_BYTES):
                     yield chunk
-            done += page.rows
+            done += edits.rows(page)
             if told is not None:
                 told(done)
     finally:
@@ -59,7 +61,9 @@ def header(layout: Layout, *, form: Form, mark: bool) -> bytes:
     return (_MARK if mark else b"") + line.encode()
 
 
-async def _read(app: Penstock, layout: Layout, form: Form, *, after: int) -> tuple[Page, IO[bytes]] | None:
+async def _read(
+    app: Penstock, layout: Layout, edits: Edits, form: Form, *, after: int
+) -> tuple[Page, IO[bytes]] | None:
     """The next page, ready to be handed on; None: that was all."""
     async with app.connection() as connection:
         page = await exports.next_page(
@@ -69,14 +73,15 @@ async def _read(app: Penstock, layout: Layout, form: Form, *, after: int) -> tup
             return None
         file = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 - the reader closes it
         try:
-            await exports.copy_csv(
-                connection,
-                page,
-                kinds=[column.kind for column in layout.columns],
-                keys=[column.key for column in layout.columns],
-                guard=_GUARD if form is Form.safe else None,
-                target=file,
-            )
+            for piece in edits.pieces(page):
+                await exports.copy_csv(
+                    connection,
+                    piece,
+                    kinds=[column.kind for column in layout.columns],
+                    keys=[column.key for column in layout.columns],
+                    guard=_GUARD if form is Form.safe else None,
+                    target=file,
+                )
         except BaseException:
             file.close()
             raise

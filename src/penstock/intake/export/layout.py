@@ -30,12 +30,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The tasks of a job up to ``last_id``, and their columns."""
+    """The tasks of a job up to ``last_id``, and their columns. ``edited``: the rows that a copy stands for, and the
+    copy."""
 
     job_id: int
     last_id: int
     rows: int
     columns: tuple[Column, ...]
+    edited: tuple[tuple[int, int], ...] = ()
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -46,7 +48,8 @@ class Layout:
 
     @classmethod
     def decoded(cls, data: Mapping[str, Any]) -> "Layout":
-        return cls(**{**data, "columns": tuple(Column(**one) for one in data["columns"])})
+        columns = tuple(Column(**one) for one in data["columns"])
+        return cls(**{**data, "columns": columns, "edited": tuple((pair[0], pair[1]) for pair in data["edited"])})
 
 
 async def layout_of(app: Penstock, job_id: int) -> Layout:
@@ -63,10 +66,16 @@ async def layout_of(app: Penstock, job_id: int) -> Layout:
         rows, columns = await _table(app, job_id, metadata, windows)
     else:
         rows, columns = await _items(app, job_id, windows)
+    async with app.connection() as connection:
+        edited = [pair for window in windows for pair in await exports.edits(connection, job_id, *window)]
     ending = [Column(heading="Status", kind="status"), Column(heading="Error", kind="error")]
     last_id = 0 if between is None else between[1]
     return Layout(
-        job_id=job_id, last_id=last_id, rows=rows, columns=unique([*columns[0], *columns[1], *ending, *columns[2]])
+        job_id=job_id,
+        last_id=last_id,
+        rows=rows - len(edited),
+        columns=unique([*columns[0], *columns[1], *ending, *columns[2]]),
+        edited=tuple(edited),
     )
 
 

@@ -17,6 +17,7 @@ import orjson
 
 from penstock.config import Settings, load
 from penstock.errors import PenstockError
+from penstock.intake.export.edits import Edits
 from penstock.intake.export.layout import Layout
 from penstock.intake.export.xlsx_file import Workbook
 from penstock.storage import database, exports
@@ -63,6 +64,7 @@ def _rows(url: str, layout: Layout) -> Iterator[Any]:
 async def _read(settings: Settings, url: str, layout: Layout, pages: Pages) -> None:
     """Short statements, and none open while the writer is behind."""
     after = 0
+    edits = Edits(layout.edited)
     columns_only = all(column.kind != "whole" for column in layout.columns)
     try:
         connection = await database.connect(settings, url, purpose="export")
@@ -73,7 +75,8 @@ async def _read(settings: Settings, url: str, layout: Layout, pages: Pages) -> N
                 )
                 if page is None:
                     break
-                pages.put(await exports.rows(connection, page, columns_only=columns_only))
+                for piece in edits.pieces(page):
+                    pages.put(await exports.rows(connection, piece, columns_only=columns_only))
                 after = page.last_id
         pages.put(None)
         await connection.close()

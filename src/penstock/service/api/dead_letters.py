@@ -142,7 +142,8 @@ async def _chosen(
     letters: list[Mapping[str, Any]] = []
     for _ in range(_MOST_PAGES):
         found = await dead_letters.page(ground.app, wanted, after=place, limit=min(asked.most - len(letters), _PAGE))
-        letters += [row for row in found.rows if asked.group is None or group_of(row["error"]) == asked.group]
+        rows = dead_letters.repeatable(found.rows)
+        letters += [row for row in rows if asked.group is None or group_of(row["error"]) == asked.group]
         place = found.next
         if place is None or len(letters) >= asked.most:
             break

@@ -115,7 +115,10 @@ async def list_pending(
     else:
         find = items.jobs_of if any(state.finished for state in states) else items.jobs_at_work
         async with ground.app.connection() as connection:
-            jobs = await find(connection, owner=owner, kind=job_type, pipeline=pipeline, limit=_MOST_JOBS)
+            # Without the items of actions: they are about the ones that are listed.
+            jobs = await find(
+                connection, owner=owner, kind=job_type, pipeline=pipeline, limit=_MOST_JOBS, internal=False
+            )
     wanted = engine_items.within(Wanted(jobs=jobs, states=states), since, until)
     query = ("pending", user_id, job_type, job_id, pipeline, sorted(states), since, until)
     ends = _ends(ground, actor, query, after, before)

@@ -15,7 +15,7 @@ from penstock.service.ground import ground_of
 from penstock.service.ownership import look_at_job
 from penstock.service.problems import documented, not_found
 from penstock.service.wire import MOST_ID, JobId, Wire
-from penstock.storage.items import EARLIEST, Place, Wanted
+from penstock.storage.items import Wanted
 
 router = APIRouter(prefix="/api/jobs", tags=["jobs"], responses=documented())
 
@@ -154,7 +154,7 @@ async def neighbours(
         if item is None or item.job_id != job_id:
             raise not_found(f"item {item_id} in job {job_id}")
         wanted = Wanted(jobs=[job_id], states=states)
-        place = Place(EARLIEST if sort == "row" else item.updated_at, item_id)
+        place = await engine_items.place_of(connection, item, sort)
         after = await engine_items.page(connection, wanted, sort=sort, after=place, limit=1)
         before = await engine_items.page(connection, wanted, sort=sort, before=place, limit=1)
     return Neighbours(

@@ -7,13 +7,14 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import Field
 
 from penstock.engine import selection_actions, selections
-from penstock.engine.selections import KEEP_SECONDS, MOST_PICKED, Counted, Matching
+from penstock.engine.selections import KEEP_SECONDS, MOST_KEPT, MOST_PICKED, Counted, Matching
+from penstock.errors import NotRepeated
 from penstock.lifecycle import State
 from penstock.service.actor import Actor, Operator
 from penstock.service.api.dead_letters_wire import GroupId
 from penstock.service.ground import Ground, ground_of
 from penstock.service.item_wire import Status
-from penstock.service.ownership import NO_REPEAT, owner_of_job, refuse_action, visible_tasks, whose
+from penstock.service.ownership import owner_of_job, refuse_action, visible_tasks, whose
 from penstock.service.parameters import COUNTED, Flag, Moment, Whose
 from penstock.service.problems import Problem, documented, not_found
 from penstock.service.wire import MOST_ID, Wire
@@ -108,6 +109,7 @@ async def create(request: Request, actor: Operator, body: NewSelection) -> Selec
             n=counted.total,
             estimate=counted.estimate,
             keep_seconds=KEEP_SECONDS,
+            most=MOST_KEPT,
         )
     return SelectionBody(
         selection_id=selection_id, count=counted.total, estimate=counted.estimate, expires_at=expires_at
@@ -147,13 +149,13 @@ async def _picked(ground: Ground, actor: Actor, picked: list[int]) -> Counted:
     async with ground.app.connection() as connection:
         visible = await visible_tasks(connection, actor, picked)
         standing = {one.task_id: one.status for one in await table.standing(connection, picked)}
-        by_state = await selections.count_these(connection, picked)
+        counted = await selections.count_these(connection, picked)
         internal = await table.internal(connection, picked)
     if strange := [one for one in picked if one not in visible or one not in standing]:
         raise not_found(f"item {strange[0]}")
     if internal:
-        raise Problem(409, f"Item {min(internal)} is a part of an action. {NO_REPEAT}")
-    return Counted(by_state=by_state, estimate=False)
+        raise NotRepeated(f"Item {min(internal)} is a part of an action")
+    return counted
 
 
 async def _matching(ground: Ground, actor: Actor, asked: SelectionFilter) -> Matching:

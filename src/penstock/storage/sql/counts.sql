@@ -1,6 +1,7 @@
 -- States of a counter: 0 arrivals at a stage, 2 to 6 endings there, 7 moved on. Endings whose rows have been removed stay
 -- counted, because a job's counts outlive its rows; 12 to 16 say how many of 2 to 6 they are, and 10 weighs those out, so
--- that arrivals less all other states is what is present, whoever adds them up.
+-- that arrivals less all other states is what is present, whoever adds them up. So 2 less 12, and so on, is how many rows are
+-- stored: what was edited is stored and counted by its copy alone, which is a 15 below nothing.
 
 -- name: fold
 -- Merges appended counts into one row per (lane, stage, state) and notes the movement per minute.

@@ -4,6 +4,13 @@
 -- The ids between which a job's tasks lie now. What is stored later is no part of the export.
 select min(id) as first_id, max(id) as last_id from penstock.tasks where job_id = $1
 
+-- name: edits
+-- The edited copies among these, and what each stands for. One whose original is gone stands for itself.
+select replaces as original, id as copy from penstock.tasks c
+where job_id = $1 and id between $2 and $3 and replaces is not null
+  and (select o.id from penstock.tasks o where o.id = c.replaces) is not null
+order by id
+
 -- name: following
 -- Where the next window of a scan begins: the ids of a job may lie far apart.
 select min(id) from penstock.tasks where job_id = $1 and id > $2 and id <= $3

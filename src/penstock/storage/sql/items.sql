@@ -65,20 +65,46 @@ select task_id, at from finished union all select task_id, at from waiting union
 order by at, task_id limit $5
 
 -- name: by_row
--- In the order of the file.
-select id as task_id, created_at as at from penstock.tasks
-where job_id = $1 and id > $2 order by id limit $3
+-- In the order of the file. An edited copy stands where what it replaces stood, unless that is gone.
+select id as task_id, created_at as at from penstock.tasks t
+where job_id = $1 and id > $2
+  and (replaces is null or (select o.id from penstock.tasks o where o.id = t.replaces) is null)
+order by id limit $3
 
 -- name: by_row_backwards
-select id as task_id, created_at as at from penstock.tasks
-where job_id = $1 and id < $2 order by id desc limit $3
+select id as task_id, created_at as at from penstock.tasks t
+where job_id = $1 and id < $2
+  and (replaces is null or (select o.id from penstock.tasks o where o.id = t.replaces) is null)
+order by id desc limit $3
+
+-- name: standing_in
+-- The last copy of each of these that was edited, once or more often; a copy has a higher number than what it replaces.
+with recursive followed as (
+    select o.task_id as origin, (o.error ->> 'task_id')::bigint as copy from penstock.outcomes o
+    where o.task_id = any ($1::bigint[]) and o.status = 5 and o.error ->> 'type' = 'Replaced' and o.error ? 'task_id'
+    union all
+    select f.origin, (o.error ->> 'task_id')::bigint from followed f join penstock.outcomes o on o.task_id = f.copy
+    where o.status = 5 and o.error ->> 'type' = 'Replaced' and o.error ? 'task_id'
+)
+select origin, max(copy) as copy from followed group by origin
+
+-- name: stood_first
+-- What the first of a chain of edited copies replaced: where it stands in the order of the file.
+with recursive followed as (
+    select id, replaces from penstock.tasks where id = $1
+    union all
+    select t.id, t.replaces from followed f join penstock.tasks t on t.id = f.replaces
+)
+select min(id) from followed
 
 -- name: bounds
 -- The first and the last task of a job.
 select min(id) as first, max(id) as last from penstock.tasks where job_id = $1
 
 -- name: at_or_after
-select id, (input ->> 'row')::bigint as row from penstock.tasks where job_id = $1 and id >= $2 order by id limit 1
+-- Without edited copies: their rows are not in the order of their ids.
+select id, (input ->> 'row')::bigint as row from penstock.tasks
+where job_id = $1 and id >= $2 and replaces is null order by id limit 1
 
 -- name: rows
 -- Everything a list shows about these tasks. A result that is too large for a list is left out, and said so.

@@ -24,10 +24,11 @@ select task_id, lease, status from penstock.outcomes where task_id = any ($1::bi
 select task_id, lease, worker from penstock.queue where task_id = any ($1::bigint[])
 
 -- name: miscounted
--- A second settlement of a task cannot leave a second outcome, but it would count twice: endings counted
--- against endings stored, per stage.
+-- A second settlement of a task cannot leave a second outcome, but it would count twice: endings counted, less those whose
+-- rows are gone, against endings stored, per stage.
 select c.stage, c.n as counted, coalesce(o.n, 0) as stored
-from (select stage, sum(n)::bigint as n from penstock.counts where state between 2 and 6 group by stage) c
+from (select stage, sum(case when state < 10 then n else -n end)::bigint as n from penstock.counts
+      where state between 2 and 6 or state between 12 and 16 group by stage) c
 full join (select stage, count(*) as n from penstock.outcomes group by stage) o using (stage)
 where coalesce(c.n, 0) <> coalesce(o.n, 0)
 

@@ -1,6 +1,15 @@
 -- What somebody chose, and what is done with it, a batch at a time.
 
 -- name: create
+-- Of one owner's that nothing was done with, the newest $8 are kept, this one among them. What is done with others reads them.
+with forgotten as (
+    delete from penstock.selections where id = any (array(
+        select s.id from penstock.selections s
+        where s.owner = $1 and not exists (
+            select from penstock.jobs j where j.pipeline = 'penstock.selection'
+              and j.idempotency_key in (s.id || ' reprocess', s.id || ' cancel'))
+        order by s.id desc offset $8 - 1))
+)
 insert into penstock.selections (owner, filter, picked, left_out, n, estimate, expires_at)
 values ($1, $2::text::jsonb, $3::bigint[], $4::bigint[], $5, $6, now() + $7 * interval '1 second')
 returning id, created_at, expires_at
@@ -19,6 +28,8 @@ delete from penstock.selections where id in (
 -- afterwards is another ending, and is not taken twice. Without jobs that were deleted.
 select o.task_id, o.job_id from penstock.outcomes o
 where o.task_id = any ($1::bigint[]) and o.status = any ($2::smallint[]) and o.finished_at <= $3
+  -- What was edited lives on in its copy.
+  and not (o.status = 5 and o.error ->> 'type' = 'Replaced' and o.error ? 'task_id')
   and not exists (select from penstock.jobs j where j.id = o.job_id and j.deleted_at is not null)
 order by o.task_id for update of o
 
@@ -63,18 +74,28 @@ select h.task_id, h.job_id from held h
 where h.task_id in (select task_id from ended union all select task_id from asked)
 
 -- name: standing
--- The state of each of these tasks now, as lists show it.
+-- The state of each of these tasks now, as lists show it; whether it waits for a time to come; whether a copy stands for it.
 select t.id as task_id, t.job_id,
        case when q.worker is not null then 1
             when q.task_id is not null then case when l.cancelled_at is null then 0 else 6 end
             else o.status end as status,
-       coalesce(q.updated_at, o.finished_at) as at
+       coalesce(q.updated_at, o.finished_at) as at,
+       coalesce(q.worker is null and q.run_at > now() and l.cancelled_at is null, false) as later,
+       coalesce(o.status = 5 and o.error ->> 'type' = 'Replaced' and o.error ? 'task_id', false) as edited
 from unnest($1::bigint[]) as wanted (id)
 join penstock.tasks t on t.id = wanted.id
 left join penstock.queue q on q.task_id = t.id
 left join penstock.lanes l on l.id = q.lane
 left join penstock.outcomes o on o.task_id = t.id
 where q.task_id is not null or o.task_id is not null
+
+-- name: later
+-- How many tasks of these jobs wait for a time to come; a look at no more than $2.
+select count(*) from (
+    select from penstock.lanes l
+    join penstock.stages s on s.pipeline = l.pipeline
+    join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is null and q.run_at > now()
+    where l.job_id = any ($1::bigint[]) and l.cancelled_at is null limit $2) found
 
 -- name: internal
 -- Those of these tasks that Penstock made itself, to do something with others.

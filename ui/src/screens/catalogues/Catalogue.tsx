@@ -76,6 +76,11 @@ export function Catalogue() {
     >
       <Stack gap="md">
         <JobProgress counts={list.counts} total={list.totalItems} size="lg" />
+        {list.looksAgainAt !== null && (
+          <Text size="sm" data-looks-again>
+            Some products were not found; they are looked for again <When at={list.looksAgainAt} />. They count as not found after the last try.
+          </Text>
+        )}
         <Answers list={list} />
         {Object.keys(list.roles).length > 0 && (
           <Text size="sm" className="stored">

@@ -107,6 +107,11 @@ function Row({ list, everybody }: { list: Schemas["CatalogueBody"]; everybody: b
         ) : (
           0
         )}
+        {list.looksAgainAt !== null && (
+          <Text size="xs" c="dimmed">
+            looks again <When at={list.looksAgainAt} />
+          </Text>
+        )}
       </Table.Td>
       <Table.Td ta="right" className="numbers">
         {counts.error > 0 ? (

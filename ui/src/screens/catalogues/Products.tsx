@@ -4,9 +4,9 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useEffect, useState } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
-import { StateBadge } from "~/blocks/StateBadge";
+import { ItemState } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
-import { count, stateWord } from "~/blocks/wording";
+import { count, looksAgain, stateWord } from "~/blocks/wording";
 import { Grid, type Column } from "~/grid/Grid";
 import { useWindow, type FetchPage } from "~/grid/useWindow";
 import { shown } from "./quality";
@@ -29,9 +29,9 @@ const KEYS: Record<(typeof PRODUCT_STATES)[number], keyof Counts> = {
 
 const COLUMNS: Column<Item>[] = [
   { id: "row", header: "Row", width: 70, align: "right", cell: (item) => (item.row === null ? "–" : count(item.row)) },
-  { id: "status", header: "State", width: 130, cell: (item) => <StateBadge state={item.status} /> },
+  { id: "status", header: "State", width: 145, cell: (item) => <ItemState item={item} /> },
   { id: "given", header: "Given", width: 300, cell: (item) => Object.values(item.inputSummary).filter(Boolean).join(" · ") },
-  { id: "found", header: "Found", width: 300, cell: (item) => resultOf(item, "Matched title") ?? item.error?.message ?? item.why ?? "" },
+  { id: "found", header: "Found", width: 300, cell: (item) => resultOf(item, "Matched title") ?? looksAgain(item) ?? item.error?.message ?? item.why ?? "" },
   { id: "price", header: "Price", width: 110, align: "right", cell: (item) => [resultOf(item, "Price"), resultOf(item, "Currency")].filter(Boolean).join(" ") },
   { id: "match", header: "Match", width: 110, cell: (item) => resultOf(item, "Match") ?? "" },
   { id: "score", header: "Score", width: 80, align: "right", cell: (item) => resultOf(item, "Score") ?? "" },

@@ -4,8 +4,10 @@ import { number } from "~/address";
 import { GoTo } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
+import { count } from "~/blocks/wording";
 import { ItemActions } from "./ItemActions";
 import { ItemView } from "./ItemView";
+import { rowOf } from "./reading";
 import { useItem } from "./useItem";
 
 const route = getRouteApi("/items/$itemId");
@@ -16,12 +18,14 @@ export function Item() {
   const navigate = route.useNavigate();
   const found = useItem(number(itemId) ?? 0);
   const item = found.data;
+  const row = rowOf(item?.input);
   return (
     <Page
-      title={`Item ${itemId}`}
+      title={row === null ? `Item ${itemId}` : `Row ${count(row)}`}
       about={
         item && (
           <span className="stored">
+            {row !== null && `Item ${itemId} · `}
             {item.pipeline}
             {item.jobId !== null && (
               <>

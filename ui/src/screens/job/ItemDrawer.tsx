@@ -1,12 +1,14 @@
-import { ActionIcon, Tooltip } from "@mantine/core";
+import { ActionIcon, Text, Tooltip } from "@mantine/core";
 import { ChevronDown, ChevronUp } from "lucide-react";
 import { useMemo } from "react";
 import { Drawer } from "~/blocks/Drawer";
 import { GoTo } from "~/blocks/links";
 import { Loading, Trouble } from "~/blocks/Trouble";
+import { count } from "~/blocks/wording";
 import { useKeys } from "~/shell/keys";
 import { ItemActions } from "./ItemActions";
 import { ItemView } from "./ItemView";
+import { rowOf } from "./reading";
 import { useItem, useNeighbours, type Among } from "./useItem";
 
 type Props = {
@@ -21,6 +23,7 @@ type Props = {
 /** The whole item, beside the list that it was opened from. */
 export function ItemDrawer({ itemId, onClose, onGo, among }: Props) {
   const found = useItem(itemId);
+  const row = rowOf(found.data?.input);
   const beside = useNeighbours(found.data, onGo ? among : undefined);
   const previous = beside?.previous ?? null;
   const next = beside?.next ?? null;
@@ -38,7 +41,18 @@ export function ItemDrawer({ itemId, onClose, onGo, among }: Props) {
   );
   return (
     <Drawer
-      title={`Item ${itemId}`}
+      title={
+        row === null ? (
+          `Item ${itemId}`
+        ) : (
+          <>
+            Row {count(row)}{" "}
+            <Text span size="sm" c="dimmed">
+              item {itemId}
+            </Text>
+          </>
+        )
+      }
       onClose={onClose}
       actions={
         onGo && (

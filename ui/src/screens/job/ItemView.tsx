@@ -1,6 +1,6 @@
 import { Alert, Code, Group, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Clock, LoaderCircle, TriangleAlert } from "lucide-react";
+import { Clock, LoaderCircle, PencilLine, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { api, ask } from "~/api/client";
 import { Facts } from "~/blocks/Facts";
@@ -11,26 +11,37 @@ import { duration, moment, sentence } from "~/blocks/wording";
 import classes from "./job.module.css";
 import { inputPairs, isRecord, resultPairs } from "./reading";
 import { Json, Stored } from "./Stored";
+import { copyOf, lastTry } from "./tries";
 import type { ItemDetail } from "./useItem";
 import { useJob } from "./useJob";
 
 /** Everything that is known about one item. */
 export function ItemView({ item }: { item: ItemDetail }) {
   const columns = useJob(item.jobId).data?.columns ?? [];
-  const row = isRecord(item.input) && typeof item.input.row === "number" ? item.input.row : null;
+  const copy = copyOf(item);
   const result = resultPairs(item.result);
   return (
     <Stack gap="md" mb="md">
       <Group gap="sm">
         <StateBadge state={item.status} />
         <Text size="sm" className="stored">
-          {row !== null && `Row ${row} · `}
           {item.stage} · <When at={item.updatedAt} />
         </Text>
       </Group>
       {(item.status === "PENDING" || item.status === "PROCESSING") && <Why item={item} />}
-      {item.error != null && <Failure error={item.error} />}
+      {copy !== null ? (
+        <Alert color="gray" icon={<PencilLine aria-hidden />} title="Edited">
+          <ItemLink itemId={copy} /> runs in its place.
+        </Alert>
+      ) : (
+        item.error != null && <Failure error={item.error} />
+      )}
       <Section title="Input">
+        {item.replaces !== null && (
+          <Text size="sm" mb="xs">
+            Edited; before: <ItemLink itemId={item.replaces} />
+          </Text>
+        )}
         <Facts rows={inputPairs(item.input, columns).map(([name, value]) => [name, <Stored key={name} value={value} />])} />
       </Section>
       {item.result != null && (
@@ -53,7 +64,6 @@ export function ItemView({ item }: { item: ItemDetail }) {
             ["Created", moment(item.createdAt)],
             ["Changed", moment(item.updatedAt)],
             ["Key", item.idempotencyKey],
-            ["In place of", item.replaces === null ? null : <ItemLink key="replaces" itemId={item.replaces} />],
           ]}
         />
       </Section>
@@ -165,10 +175,23 @@ const CAUSES: Record<string, string> = {
 };
 
 function History({ item }: { item: ItemDetail }) {
-  if (item.history.length === 0) return null;
+  const last = lastTry(item);
+  if (item.history.length === 0 && last === null) return null;
   return (
     <Section title="History">
       <ol className={classes.history} aria-label="Tries, newest first">
+        {last !== null && (
+          <li>
+            <Text size="sm" fw={500}>
+              {last}
+            </Text>
+            <Failed error={isRecord(item.error) ? item.error : {}} />
+            <Text size="xs" c="dimmed" className="stored">
+              {moment(item.updatedAt)} · {item.stage}
+              {item.workerName && ` · ${item.workerName}`}
+            </Text>
+          </li>
+        )}
         {[...item.history].reverse().map((one, index) => {
           const error = isRecord(one.error) ? one.error : {};
           return (
@@ -178,17 +201,7 @@ function History({ item }: { item: ItemDetail }) {
                 {one.burned && ` · try ${one.attempt}`}
                 {error.by != null && ` · by ${String(error.by)}`}
               </Text>
-              {error.message != null && (
-                <Text size="sm" className="stored">
-                  {error.type != null && `${String(error.type)}: `}
-                  {String(error.message)}
-                </Text>
-              )}
-              {error.where != null && (
-                <Text size="xs" c="dimmed" className="stored">
-                  at {String(error.where)}
-                </Text>
-              )}
+              <Failed error={error} />
               <Text size="xs" c="dimmed" className="stored">
                 {moment(one.at)}
                 {one.stageName && ` · ${one.stageName}`}
@@ -206,5 +219,23 @@ function History({ item }: { item: ItemDetail }) {
         })}
       </ol>
     </Section>
+  );
+}
+
+function Failed({ error }: { error: Record<string, unknown> }) {
+  return (
+    <>
+      {error.message != null && (
+        <Text size="sm" className="stored">
+          {error.type != null && `${String(error.type)}: `}
+          {String(error.message)}
+        </Text>
+      )}
+      {error.where != null && (
+        <Text size="xs" c="dimmed" className="stored">
+          at {String(error.where)}
+        </Text>
+      )}
+    </>
   );
 }

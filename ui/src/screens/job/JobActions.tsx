@@ -84,7 +84,8 @@ function PauseJob({ job, onClose }: Props) {
   });
   return (
     <Confirm title="Pause this job?" verb="Pause job" onConfirm={() => pause.mutateAsync()} onClose={onClose}>
-      {many(job.counts.pending, "waiting item")} will not be started; {many(job.counts.processing, "running item")} will go on to the end.
+      {many(job.counts.pending, "waiting item")} will not be started. Of {many(job.counts.processing, "item")} that workers took, those that have begun will go on to
+      the end, and the others will wait.
       <Textarea
         mt="sm"
         label="Reason"
@@ -105,7 +106,7 @@ function CancelJob({ job, onClose }: Props) {
   });
   return (
     <Confirm title="Cancel this job?" verb="Cancel job" danger onConfirm={() => cancel.mutateAsync()} onClose={onClose}>
-      {many(job.counts.pending, "waiting item")} will end as cancelled, and {many(job.counts.processing, "running item")} will be asked to stop. What has
+      {many(job.counts.pending, "waiting item")} will end as cancelled, and {many(job.counts.processing, "item")} that workers took will be asked to stop. What has
       ended stays as it is: {count(job.processedItems)}. Cancelled items can be run again later.
     </Confirm>
   );

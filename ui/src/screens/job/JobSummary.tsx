@@ -76,7 +76,7 @@ function Steps({ job }: { job: JobDetail }) {
 function stepWords(step: JobDetail["steps"][number]): string {
   const parts: [number, string][] = [
     [step.waiting, "waiting"],
-    [step.running, "running"],
+    [step.running, "taken by workers"],
     [step.done, "done"],
     [step.failed, "failed"],
     [step.cancelled, "cancelled"],

@@ -1,7 +1,7 @@
 import type { Schemas } from "~/api/client";
-import { StateBadge } from "~/blocks/StateBadge";
+import { ItemState } from "~/blocks/StateBadge";
 import { When } from "~/blocks/When";
-import { count } from "~/blocks/wording";
+import { count, looksAgain } from "~/blocks/wording";
 import type { Column } from "~/grid/Grid";
 import classes from "./grid.module.css";
 import type { Item } from "./gridRows";
@@ -40,8 +40,8 @@ export const STATUS: ItemColumn = {
   id: "status",
   name: "Status",
   header: "Status",
-  width: 130,
-  cell: (item) => <StateBadge state={item.status} />,
+  width: 145,
+  cell: (item) => <ItemState item={item} />,
   text: (item) => item.status,
 };
 
@@ -59,7 +59,7 @@ export const ERROR: ItemColumn = {
 };
 
 /** What waits says why; what runs, where. */
-export const WHY = textColumn("why", "Why it waits", 240, (item) => item.why ?? (item.lockedBy === null ? "" : `running on ${item.lockedBy}`));
+export const WHY = textColumn("why", "Why it waits", 240, (item) => looksAgain(item) ?? item.why ?? (item.lockedBy === null ? "" : `running on ${item.lockedBy}`));
 
 export const UPDATED: ItemColumn = {
   id: "updated",

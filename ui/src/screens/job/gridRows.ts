@@ -28,6 +28,13 @@ export function fetched(page: ItemPage, backwards: boolean): Fetched<Item> {
   };
 }
 
+/** Those that are known by these ids; where one was edited, its copy. */
+export async function inTheirPlace(known: Item[], more: (ids: number[]) => Promise<Item[]>): Promise<Map<number, Item>> {
+  const copies = known.flatMap((item) => item.replacedBy ?? []);
+  const found = new Map((copies.length === 0 ? [] : await more(copies)).map((item) => [item.itemId, item]));
+  return new Map(known.map((item) => [item.itemId, found.get(item.replacedBy ?? 0) ?? item]));
+}
+
 export async function itemsNow(ids: number[], more: { cells?: boolean; jobs?: boolean } = {}): Promise<Schemas["ItemsNow"]> {
   return ask(api.GET("/api/items", { params: { query: { ids: ids.join(","), ...more } } }));
 }

@@ -14,6 +14,11 @@ export function resultPairs(result: unknown): [string, unknown][] | null {
   return Object.entries(isRecord(result.columns) ? result.columns : result);
 }
 
+/** The row of a file that it is; null of what came otherwise. */
+export function rowOf(input: unknown): number | null {
+  return isRecord(input) && typeof input.row === "number" ? input.row : null;
+}
+
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,7 @@ import { useCallback, useLayoutEffect, useMemo, useRef } from "react";
 import type { Schemas } from "~/api/client";
 import { useKnownRows } from "~/grid/useKnownRows";
 import { useWindow, type GridWindow } from "~/grid/useWindow";
-import { differs, idOfItem, itemsNow, useFrozenOrder, type Item, type ItemPage } from "./gridRows";
+import { differs, idOfItem, inTheirPlace, itemsNow, useFrozenOrder, type Item, type ItemPage } from "./gridRows";
 
 type Options = {
   /** Of what list this is. */
@@ -27,10 +27,10 @@ export type ItemList = {
 /** Items as a window that stays up to date: known rows change in place, new ones are counted. */
 export function useItemList({ listKey, ask, frozen, concerns, cells, onJobs }: Options): ItemList {
   const held = useRef<GridWindow<Item> | null>(null);
-  const fetchNow = async (ids: number[]): Promise<Item[]> => {
+  const fetchNow = async (ids: number[]): Promise<Map<number, Item>> => {
     const now = await itemsNow(ids, { cells, jobs: onJobs !== undefined });
     onJobs?.(now.jobs);
-    return now.items;
+    return inTheirPlace(now.items, async (copies) => (await itemsNow(copies, { cells })).items);
   };
   const { fresh, see, loaded } = useKnownRows<Item>({ grid: held, idOf: idOfItem, concerns, fetchNow, differs });
   const known = useCallback((id: number) => held.current?.rows.some((row) => row.itemId === id) ?? false, []);

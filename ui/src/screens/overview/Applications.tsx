@@ -70,7 +70,7 @@ function Card({ name, icon: Icon, title, load, children }: CardProps) {
       </Text>
       <Group gap="xs">
         {load.running + load.waiting > 0 ? (
-          <StateBadge state="RUNNING" word={`${count(load.running)} running, ${count(load.waiting)} waiting`} />
+          <StateBadge state="RUNNING" word={`${count(load.running)} taken by workers, ${count(load.waiting)} waiting`} />
         ) : (
           <Text size="xs" c="dimmed">
             Nothing runs.

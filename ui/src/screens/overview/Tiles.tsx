@@ -15,8 +15,9 @@ export function Tiles({ totals, points }: { totals: Schemas["Totals"]; points: P
   const share = slots > 0 ? Math.min(1, busy / slots) : null;
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
-      <Tile name="Running" value={count(totals.running)} more="items now" to="/stages" search={{ busy: true }}>
-        <Sparkline values={bars(points, (one) => one.running, "highest")} label="Running in the last hour" />
+      {/* Workers take more than they run, so that none waits for its next one. */}
+      <Tile name="Running" value={count(busy)} more={`${count(totals.running)} taken by workers`} to="/stages" search={{ busy: true }}>
+        <Sparkline values={bars(points, (one) => one.running, "highest")} label="Taken by workers in the last hour" />
       </Tile>
       <Tile
         name="Waiting"
@@ -52,7 +53,7 @@ export function Tiles({ totals, points }: { totals: Schemas["Totals"]; points: P
         more={slots === 0 ? "no worker" : `${count(busy)} of ${count(slots)} processors`}
         to="/workers"
       >
-        <Sparkline values={bars(points, (one) => one.running, "highest")} label="Busy processors in the last hour" />
+        <Sparkline values={bars(points, (one) => one.running, "highest")} label="Taken by workers in the last hour" />
       </Tile>
     </SimpleGrid>
   );

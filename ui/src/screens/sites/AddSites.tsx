@@ -11,7 +11,7 @@ import { countAddresses } from "./addresses";
 import { AddOptions, type Wanted } from "./AddOptions";
 import { modelsQuery } from "./queries";
 import type { ADDING } from "./routes";
-import { Wide } from "./Wide";
+import { Wide } from "~/blocks/Wide";
 
 type Source = "one" | (typeof ADDING)[number];
 type Places = { url: string; text: string; sitemap: string; file: File | null };

@@ -16,7 +16,7 @@ import { Allowed } from "~/shell/Allowed";
 import { useWhose } from "~/shell/me";
 import { AddSites } from "./AddSites";
 import { StageProgress } from "./StageProgress";
-import { Wide } from "./Wide";
+import { Wide } from "~/blocks/Wide";
 
 type Analysis = Schemas["AnalysisBody"];
 

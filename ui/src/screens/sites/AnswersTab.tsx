@@ -9,7 +9,7 @@ import { notYet, type Analysis, type Detail } from "./Site";
 import classes from "./sites.module.css";
 import { isOpen } from "./stages";
 import { OFFLINE, verdictOf, type Verdict } from "./verdict";
-import { Wide } from "./Wide";
+import { Wide } from "~/blocks/Wide";
 
 type Prompt = Schemas["PromptBody"];
 

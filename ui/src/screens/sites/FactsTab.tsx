@@ -8,7 +8,7 @@ import { Outside } from "./Outside";
 import { notYet, type Detail } from "./Site";
 import classes from "./sites.module.css";
 import { pagesWith } from "./where";
-import { Wide } from "./Wide";
+import { Wide } from "~/blocks/Wide";
 
 type SiteFacts = Schemas["SiteFacts"];
 

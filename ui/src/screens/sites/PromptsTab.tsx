@@ -13,7 +13,7 @@ import { PromptEditor } from "./PromptEditor";
 import { RunAgain } from "./RunAgain";
 import { notYet, type Analysis, type Detail } from "./Site";
 import { isOpen } from "./stages";
-import { Wide } from "./Wide";
+import { Wide } from "~/blocks/Wide";
 
 type Prompt = Schemas["PromptBody"];
 

@@ -6,7 +6,7 @@ import { count, many, percent, sentence } from "~/blocks/wording";
 import { cost } from "./estimate";
 import { notYet, type Detail } from "./Site";
 import classes from "./sites.module.css";
-import { Wide } from "./Wide";
+import { Wide } from "~/blocks/Wide";
 
 type Share = Schemas["Share"];
 

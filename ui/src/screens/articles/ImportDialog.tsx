@@ -5,6 +5,7 @@ import { useState } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { GoTo } from "~/blocks/links";
 import { Trouble } from "~/blocks/Trouble";
+import { Wide } from "~/blocks/Wide";
 import { count, many } from "~/blocks/wording";
 
 /** Many articles in one file. What was refused stays on screen until somebody has read it. */
@@ -97,7 +98,7 @@ function Outcome({ done, onClose, onAnother }: { done: Schemas["ImportedBody"]; 
               The first {count(done.refused.length)} of them:
             </Text>
           )}
-          <Table.ScrollContainer minWidth={280} maxHeight={280}>
+          <Wide minWidth={280} maxHeight={280}>
             <Table fz="sm" aria-label="What was refused">
               <Table.Thead>
                 <Table.Tr>
@@ -114,7 +115,7 @@ function Outcome({ done, onClose, onAnother }: { done: Schemas["ImportedBody"]; 
                 ))}
               </Table.Tbody>
             </Table>
-          </Table.ScrollContainer>
+          </Wide>
         </div>
       )}
       <Group justify="flex-end">

@@ -7,6 +7,7 @@ import { JobProgress } from "~/blocks/Progress";
 import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
+import { Wide } from "~/blocks/Wide";
 import { count, percent } from "~/blocks/wording";
 import { finders, foundShare } from "./quality";
 
@@ -38,11 +39,11 @@ export function Lists({ everybody }: { everybody: boolean }) {
   }
   return (
     <Stack gap="sm">
-      <Table.ScrollContainer minWidth={820}>
+      <Wide minWidth={820}>
         <Table verticalSpacing="xs" highlightOnHover>
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>List</Table.Th>
+              <Table.Th miw={170}>List</Table.Th>
               <Table.Th>State</Table.Th>
               <Table.Th w={180}>Progress</Table.Th>
               <Table.Th ta="right">Found</Table.Th>
@@ -58,7 +59,7 @@ export function Lists({ everybody }: { everybody: boolean }) {
             ))}
           </Table.Tbody>
         </Table>
-      </Table.ScrollContainer>
+      </Wide>
       {found.hasNextPage && (
         <Button variant="default" style={{ alignSelf: "center" }} loading={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
           Show older ones

@@ -30,8 +30,8 @@ const KEYS: Record<(typeof PRODUCT_STATES)[number], keyof Counts> = {
 const COLUMNS: Column<Item>[] = [
   { id: "row", header: "Row", width: 70, align: "right", cell: (item) => (item.row === null ? "–" : count(item.row)) },
   { id: "status", header: "State", width: 130, cell: (item) => <StateBadge state={item.status} /> },
-  { id: "given", header: "Given", width: 300, cell: (item) => Object.values(item.inputSummary).filter(Boolean).join(" · ") },
-  { id: "found", header: "Found", width: 300, cell: (item) => resultOf(item, "Matched title") ?? item.error?.message ?? item.why ?? "" },
+  { id: "given", header: "Given", width: 260, grows: true, twoLines: true, cell: (item) => Object.values(item.inputSummary).filter(Boolean).join(" · ") },
+  { id: "found", header: "Found", width: 260, twoLines: true, cell: (item) => resultOf(item, "Matched title") ?? item.error?.message ?? item.why ?? "" },
   { id: "price", header: "Price", width: 110, align: "right", cell: (item) => [resultOf(item, "Price"), resultOf(item, "Currency")].filter(Boolean).join(" ") },
   { id: "match", header: "Match", width: 110, cell: (item) => resultOf(item, "Match") ?? "" },
   { id: "score", header: "Score", width: 80, align: "right", cell: (item) => resultOf(item, "Score") ?? "" },

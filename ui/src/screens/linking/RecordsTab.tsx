@@ -145,14 +145,15 @@ function useColumns(project: Project): Column<LinkRecord>[] {
   return useMemo(() => {
     const others = (JSON.parse(columns) as string[]).filter((one) => one !== name).slice(0, 2);
     return [
-      { id: "number", header: "Row", width: 70, align: "right", cell: (row) => row.number },
+      { id: "number", header: "Row", width: 62, align: "right", cell: (row) => row.number },
+      { id: "name", header: name ?? "Name", width: 180, grows: true, twoLines: true, cell: (row) => (name === null ? "" : (row.cells[name] ?? "–")) },
       { id: "state", header: "State", width: 150, cell: (row) => <RecordBadge state={row.state} /> },
-      { id: "name", header: name ?? "Name", width: 200, cell: (row) => (name === null ? "" : (row.cells[name] ?? "–")) },
       { id: "score", header: "Score", width: 70, align: "right", cell: (row) => score(row.score) },
       {
         id: "candidate",
         header: "Best candidate",
-        width: 250,
+        width: 230,
+        twoLines: true,
         cell: (row) => (row.entity === null ? (row.error ?? "–") : `${row.label ?? ""} (${row.entity})`),
       },
       { id: "gap", header: "Ahead by", width: 90, align: "right", cell: (row) => score(row.gap) },

@@ -6,12 +6,12 @@ import { api, ask, refused, type Schemas } from "~/api/client";
 import { tellDone } from "~/api/queries";
 import { GoToButton } from "~/blocks/links";
 import { Loading, Trouble } from "~/blocks/Trouble";
+import { Wide } from "~/blocks/Wide";
 import { count, many } from "~/blocks/wording";
 import { countAddresses } from "./addresses";
 import { AddOptions, type Wanted } from "./AddOptions";
 import { modelsQuery } from "./queries";
 import type { ADDING } from "./routes";
-import { Wide } from "~/blocks/Wide";
 
 type Source = "one" | (typeof ADDING)[number];
 type Places = { url: string; text: string; sitemap: string; file: File | null };

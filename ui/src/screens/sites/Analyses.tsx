@@ -11,12 +11,12 @@ import { Page } from "~/blocks/Page";
 import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
+import { Wide } from "~/blocks/Wide";
 import { count, many, percent } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
 import { useWhose } from "~/shell/me";
 import { AddSites } from "./AddSites";
 import { StageProgress } from "./StageProgress";
-import { Wide } from "~/blocks/Wide";
 
 type Analysis = Schemas["AnalysisBody"];
 

@@ -75,7 +75,7 @@ def _written(chance: random.Random, number: int, name: str) -> str:
 
 
 def _thinned(number: int, cells: list[str]) -> list[str]:
-    """Every third lacks its country, every fourth its year, most their occupation; a few are wrong about the country."""
+    """Every third lacks its country, every fourth its year, most their occupation; a few have the wrong country."""
     name, year, country, work = cells
     wrong = _COUNTRIES[(_COUNTRIES.index(country) + 1) % len(_COUNTRIES)]
     return [

@@ -202,7 +202,7 @@ def test_rows_are_pasted_and_what_cannot_be_read_is_told_with_its_place(looker: 
     )
     page.get_by_role("button", name="Look at the rows").click()
     expect(page.get_by_label("Role of Geburtsdatum")).to_have_value("P569")
-    expect(page.get_by_text("1 of the first 2 rows have no name")).to_be_visible()
+    expect(page.get_by_text("1 of the first 2 rows has no name")).to_be_visible()
     page.get_by_role("button", name="Only store").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Pasted rows")
     expect(page.get_by_role("grid")).to_contain_text("Not matched yet")

@@ -6,7 +6,7 @@ import { api, ask } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
-import { count } from "~/blocks/wording";
+import { count, many } from "~/blocks/wording";
 import { Grid, type Column } from "~/grid/Grid";
 import { useWindow, type FetchPage } from "~/grid/useWindow";
 import type { LinkRecord, Project } from "./projects";
@@ -78,7 +78,7 @@ export function RecordsTab({ project, updatedAt }: { project: Project; updatedAt
               </Button>
             }
           >
-            The project has {count(project.progress.total)} records in other states or rows.
+            The project has {many(project.progress.total, "record")} in other states or rows.
           </Empty>
         ) : (
           <Empty kind="nothing" title="No records" />

@@ -2,7 +2,7 @@ import { Alert, Button, Checkbox, FileInput, Group, Modal, Radio, Stack, Table, 
 import { useMutation } from "@tanstack/react-query";
 import { CircleCheck } from "lucide-react";
 import { useState } from "react";
-import { api, ask, type Schemas } from "~/api/client";
+import { sendForm, type Schemas } from "~/api/client";
 import { GoTo } from "~/blocks/links";
 import { Trouble } from "~/blocks/Trouble";
 import { Wide } from "~/blocks/Wide";
@@ -21,13 +21,7 @@ export function ImportDialog({ onClose, onDone }: { onClose: () => void; onDone:
       form.append("visibility", visibility);
       form.append("skipEmbedding", String(skipEmbedding));
       if (source.trim()) form.append("source", source.trim());
-      return ask(
-        api.POST("/api/articles/import", {
-          // The description of a form names its fields; what is sent is the form itself.
-          body: { file: file.name },
-          bodySerializer: () => form,
-        }),
-      );
+      return sendForm<Schemas["ImportedBody"]>("/api/articles/import", form);
     },
     meta: { ownProblem: true, touches: [["object", "article"], ["jobs"]] },
     onSuccess: onDone,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.looking import Looker
+from tests.browser.looking import Looker, in_reach
 from tests.browser.world import World
 
 pytestmark = pytest.mark.timeout(240)
@@ -324,3 +324,5 @@ def test_every_screen_of_articles_is_for_everybody(looker: Looker, world: World,
         picture(page, f"articles-{look}-{number}")
         assert fits(page), path
         assert looker.axe(page) == [], path
+        if path == "/index":
+            in_reach(page.locator("[data-generation=first]").get_by_role("button", name="Roll back"))

@@ -3,13 +3,17 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
 import { GoTo, GoToButton } from "~/blocks/links";
+import { NewPill } from "~/blocks/NewPill";
 import { JobProgress } from "~/blocks/Progress";
 import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
 import { Wide } from "~/blocks/Wide";
 import { count, percent } from "~/blocks/wording";
+import { useStanding } from "~/grid/useStanding";
 import { finders, foundShare } from "./quality";
+
+const idOf = (list: Schemas["CatalogueBody"]) => list.jobId;
 
 export function Lists({ everybody }: { everybody: boolean }) {
   const found = useInfiniteQuery({
@@ -19,9 +23,9 @@ export function Lists({ everybody }: { everybody: boolean }) {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
   });
-  const lists = found.data?.pages.flatMap((page) => page.items) ?? [];
+  const { rows: lists, waiting, showNew } = useStanding(found, String(everybody), idOf);
   if (found.isPending) return <Loading />;
-  if (found.isError) return <Trouble error={found.error} again={() => void found.refetch()} />;
+  if (found.isError && !found.data) return <Trouble error={found.error} again={() => void found.refetch()} />;
   if (lists.length === 0 && !found.hasNextPage) {
     return (
       <Empty
@@ -39,6 +43,7 @@ export function Lists({ everybody }: { everybody: boolean }) {
   }
   return (
     <Stack gap="sm">
+      <NewPill waiting={waiting} onShow={showNew} />
       <Wide minWidth={820}>
         <Table verticalSpacing="xs" highlightOnHover>
           <Table.Thead>

@@ -168,6 +168,15 @@ async def test_providers_say_whether_they_are_set_up_and_which_keys_are_missing(
     assert local["lately"]["hits"] == 1
 
 
+async def test_the_shop_of_the_demonstration_is_a_provider_where_it_is_served(desk: Desk) -> None:
+    desk.app.use(desk.app.settings.model_copy(update={"sample_url": "http://127.0.0.1:9"}), desk.app.events)
+    shop = (await desk.get("/api/catalogues/providers"))["items"][-1]
+    assert (shop["name"], shop["ready"], shop["address"]) == ("sample", True, "http://127.0.0.1:9")
+    listed = (await desk.get("/api/pipelines"))["items"]
+    (option,) = next(one for one in listed if one["name"] == "catalogue")["options"]
+    assert (option["choices"], option["default"]) == (["local", "sample"], ["local"])
+
+
 def test_keys_are_told_by_name_and_never_by_value() -> None:
     settings = Settings(catalogue_http_headers="Authorization: Bearer $SHOP_KEY | X-Client: 7")
     (key,) = keys_of(settings, {"SHOP_KEY": "secret"})

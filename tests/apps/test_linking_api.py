@@ -102,7 +102,7 @@ async def test_what_cannot_become_a_project_is_refused_with_a_sentence(
         (b"PK\x03\x04 and nothing more", "people.xlsx", ""),
         (b"name\n" + b"x" * 20_000 + b"\n", "people.csv", "characters"),
         (b"name,x\na,b\na,b,c\n", "people.csv", "Row 2: it has 3 cells, and the header names 2 columns."),
-        (b"name,\nAda,1815\n", "people.csv", "Row 1: it has 2 cells, and the header names 1 columns."),
+        (b"name,\nAda,1815\n", "people.csv", "Row 1: it has 2 cells, and the header names 1 column."),
         (b"name,,x\nAda,1815,y\n", "people.csv", "column 2 has no heading"),
     ],
 )

@@ -1,6 +1,7 @@
 """What becomes of the sample site: topics that it is about, and questions that a customer would ask."""
 
 from importlib.resources import files
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,7 @@ from penstock.apps.website_analysis.extract.site import understand
 from penstock.apps.website_analysis.facts import Facts
 from penstock.apps.website_analysis.prompts.forming import form
 from penstock.apps.website_analysis.prompts.template import LANGUAGES
+from penstock.cli import sample_pages
 from penstock.language.labels import asks, is_label, is_section
 from tests.apps.sites_reading import crawled, facts, page
 
@@ -41,6 +43,24 @@ def test_the_prompts_of_the_sample_site_read_like_questions_of_customers(sample:
         "Who offers bicycle repairs in Northmere?",
         "What is the difference between a battery check and full service?",
     } <= set(texts)
+
+
+READ = [one for one in sample_pages.businesses().values() if not one.get("down") and not one.get("closed")]
+
+
+@pytest.mark.parametrize("business", READ, ids=lambda one: str(one["slug"]))
+def test_the_prompts_of_the_demonstration_are_about_what_its_businesses_offer(business: dict[str, Any]) -> None:
+    origin = f"http://{business['slug']}.localhost"
+    pages = [
+        (path, sample_pages.answer(business, path, origin)[2]) for path in ("/", "/prices", "/about", "/questions")
+    ]
+    found = understand(crawled(*(page(body, url=origin + path) for path, body in pages)))
+    assert sorted(one.text for one in found.offers) == sorted(name for name, _, _ in business["offers"])
+    texts = [prompt.text for prompt in form(found, most=8)]
+    assert f"Who offers {business['subject']} in {business['town']}?" in texts
+    # Capitals are for names: a heading that went into a question as it stood would have one.
+    plain = [text.replace(business["name"], "").replace(business["town"], "")[1:] for text in texts]
+    assert not [text for text in plain if text.replace(" I ", " ") != text.replace(" I ", " ").lower()]
 
 
 def test_a_name_keeps_its_capital_and_german_nouns_theirs() -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Response, ViewportSize, expect
 
 from tests.browser.world import World
 from tests.cli.conftest import ROOT
@@ -13,6 +13,14 @@ AXE = ROOT / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 WIDE = ViewportSize(width=1280, height=800)
 NARROW = ViewportSize(width=360, height=740)
 SECONDS = 20_000
+
+
+def in_reach(button: Locator) -> None:
+    """Nobody has to move a table sideways to find it, on a phone neither."""
+    expect(button).to_be_visible()
+    box, viewport = button.bounding_box(), button.page.viewport_size
+    assert box is not None and viewport is not None
+    assert box["x"] >= 0 and box["x"] + box["width"] <= viewport["width"], box
 
 
 class Looker:

@@ -230,6 +230,10 @@ def test_a_file_that_cannot_be_taken_says_why_and_is_not_sent(looker: Looker) ->
     button.hover()
     expect(page.get_by_role("tooltip")).to_contain_text("both called")
     page.get_by_role("button", name="Another file").click()
+    choose(page, "open.csv", b'title,ean\nLamp,"1\n')
+    expect(page.get_by_role("alert")).to_contain_text("A quoted cell is not closed")
+    expect(page.get_by_label("What ean is")).to_have_value("gtin")
+    page.get_by_role("button", name="Another file").click()
     choose(page, "paper.pdf", b"%PDF-1.7", "application/pdf")
     expect(page.get_by_role("alert")).to_contain_text("is a PDF")
     page.get_by_role("button", name="Another file").click()
@@ -378,6 +382,23 @@ def test_a_viewer_sees_why_nothing_may_be_sent(looker: Looker) -> None:
     expect(watch).to_have_attribute("aria-disabled", "true")
     watch.click(force=True)
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_lists_that_come_meanwhile_wait_in_a_pill(looker: Looker, world: World) -> None:
+    def sent(name: str) -> None:
+        fields = {"pipeline": "catalogue", "name": name}
+        answer = world.api("bob").post("/api/jobs", files={"file": (f"{name}.csv", b"title\nLamp\n")}, data=fields)
+        assert answer.status_code < 300, answer.text
+
+    sent("first list")
+    page = looker.page("bob", "/catalogues")
+    expect(page.get_by_role("link", name="first list")).to_be_visible()
+    sent("second list")
+    pill = page.locator("[data-pill=new]")
+    expect(pill).to_have_text("1 new")
+    expect(page.get_by_role("link", name="second list")).to_have_count(0)
+    pill.click()
+    expect(page.get_by_role("link", name="second list")).to_be_visible()
 
 
 def test_providers_say_their_order_and_what_is_missing(looker: Looker) -> None:

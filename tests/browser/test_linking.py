@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import orjson
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from tests.browser.linking_people import CSV, IMAGE, SCRIPT, serving
 from tests.browser.looking import SECONDS, Looker
@@ -202,7 +203,7 @@ def test_rows_are_pasted_and_what_cannot_be_read_is_told_with_its_place(looker: 
     )
     page.get_by_role("button", name="Look at the rows").click()
     expect(page.get_by_label("Role of Geburtsdatum")).to_have_value("P569")
-    expect(page.get_by_text("1 of the first 2 rows have no name")).to_be_visible()
+    expect(page.get_by_text("1 of the first 2 rows has no name")).to_be_visible()
     page.get_by_role("button", name="Only store").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Pasted rows")
     expect(page.get_by_role("grid")).to_contain_text("Not matched yet")
@@ -211,6 +212,28 @@ def test_rows_are_pasted_and_what_cannot_be_read_is_told_with_its_place(looker: 
     page.get_by_role("button", name="Delete the project").click()
     page.get_by_role("button", name="Delete the project").last.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Linking")
+
+
+def test_a_dataset_that_is_too_large_for_a_look_is_stored_and_waits_in_a_pill_elsewhere(
+    looker: Looker, world: World, people: int
+) -> None:
+    elsewhere = looker.page("ann", "/linking")
+    expect(elsewhere.locator(f"[data-project='{people}']")).to_be_visible()
+    page = looker.page("ann", "/linking/new")
+    rows = orjson.dumps([{"name": f"Person {n}", "born": "1900", "remark": "x" * 4000} for n in range(1100)])
+    file = FilePayload(name="large.json", mimeType="application/json", buffer=rows)
+    page.locator("input[type=file]").set_input_files(file)
+    expect(page.get_by_text("This file is too large for a look")).to_be_visible()
+    page.get_by_role("button", name="Only store").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("large")
+    expect(page.get_by_role("grid")).to_contain_text("Person 1")
+    project = page.url.rpartition("/")[2]
+    pill = elsewhere.locator("[data-pill=new]")
+    expect(pill).to_have_text("1 new")
+    expect(elsewhere.locator(f"[data-project='{project}']")).to_have_count(0)
+    pill.click()
+    expect(elsewhere.locator(f"[data-project='{project}']")).to_be_visible()
+    assert world.api("ann").delete(f"/api/projects/{project}").status_code < 300
 
 
 def test_records_are_filtered_by_the_address_and_decided_in_the_drawer(

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Dialog, Locator, Page, expect
 
 from tests.apps.model_world import table
-from tests.browser.looking import SECONDS, Looker
+from tests.browser.looking import SECONDS, Looker, in_reach
 from tests.browser.sites_web import IMAGE, SitesWeb
 from tests.browser.world import World, apart
 from tests.cli.waiting import wait_until
@@ -325,6 +325,8 @@ def test_every_screen_is_for_everybody(looker: Looker, finished: tuple[int, int]
         assert looker.axe(page) == [], path
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
         _shot(page, f"{dark}-{narrow}-{path}")
+    page.goto(f"/sites/{job}")
+    in_reach(page.get_by_role("button", name=re.compile("again from a stage")).first)
     page.goto(f"{at}?tab=answers")
     page.locator("[data-cell$=gull]").first.click()
     expect(page.get_by_role("dialog").locator("[data-answer]")).to_be_visible()

@@ -17,7 +17,10 @@ import orjson
 import pytest
 
 from penstock.apps.record_linking import progress
+from penstock.apps.record_linking.scoring.properties import compare
+from penstock.apps.record_linking.sources.wikidata_values import entity_of
 from penstock.apps.record_linking.states import RecordState
+from penstock.cli import sample_persons
 from penstock.cli.link_import import with_roles
 from penstock.cli.link_match import RunLine
 from penstock.cli.sample_source import SampleSource
@@ -327,3 +330,15 @@ def test_the_sample_source_answers_only_what_matching_asks() -> None:
     told = source.data({"action": "wbgetentities", "ids": "Q900001|Q1"})["entities"]
     assert (told["Q900001"]["labels"]["en"]["value"], told["Q1"]) == ("Ada Quillfeather", {"id": "Q1", "missing": True})
     assert "error" in source.data({"action": "edit"})
+
+
+def test_countries_and_occupations_of_the_card_index_count_for_some_people_and_against_others() -> None:
+    told = sample_persons.entities()[:50]
+    found = SampleSource().data({"action": "wbgetentities", "ids": "|".join(one["id"] for one in told)})["entities"]
+    people = [one for one in map(entity_of, found.values()) if one is not None]
+    rows = list(csv.DictReader(sample_persons.records().splitlines()))
+    for column, name in (("country", "P17"), ("occupation", "P106")):
+        texts = {row[column] for row in rows if row[column]}
+        assert len(texts) >= 3, texts
+        for text in texts:
+            assert {0.0, 1.0} <= {compare([text], one.claims[name]).value for one in people}, text

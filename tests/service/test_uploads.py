@@ -66,6 +66,20 @@ async def test_a_file_of_which_no_column_is_known_says_what_to_do(service: Servi
     body = await preview(service, b"aa,bb\nx,y\n", pipeline="catalogue")
     assert body["problems"][0]["blocks"]
     assert "which column is which" in body["problems"][0]["sentence"]
+    bare = await preview(service, b"4006381333931;Pen\n4006381333948;Lamp\n", pipeline="catalogue")
+    assert "first row was read as data" in bare["problems"][0]["sentence"]
+
+
+async def test_a_broken_file_still_says_what_its_columns_are(service: Service) -> None:
+    body = await preview(service, b'ean,title,remark\n4006381333931,"Pen,x\n', pipeline="catalogue")
+    assert [column["role"] for column in body["columns"]] == ["gtin", "title", None]
+    (problem,) = body["problems"]
+    assert (problem["blocks"], "not closed" in problem["sentence"]) == (True, True)
+
+
+async def test_a_row_that_is_too_short_is_told_in_words_that_count(service: Service) -> None:
+    body = await preview(service, b"title,sku\nLamp\nPen,A-1\n", pipeline="catalogue")
+    assert body["problems"][0]["sentence"].startswith("it has 1 cell, the file 2 columns.")
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,9 @@ def answer(business: Mapping[str, Any], path: str, origin: str) -> Answer:
 
 
 def _page(business: Mapping[str, Any], path: str) -> str:
-    name, town, trade = (escape(business[key]) for key in ("name", "town", "trade"))
+    name, town = escape(business["name"]), escape(business["town"])
     menu = " ".join(f'<a href="{place}">{label}</a>' for place, label in _PATHS.items())
-    title = f"{name} – {trade} in {town}" if path == "/" else f"{_PATHS[path]} – {name}"
+    title = f"{name} – {_subject(business)}" if path == "/" else f"{_PATHS[path]} – {name}"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
@@ -73,8 +73,7 @@ def _home(business: Mapping[str, Any]) -> str:
     offers = "".join(
         f"<h2>{escape(name)}</h2><p>{_priced(name, price, how)}</p>" for name, price, how in business["offers"][:3]
     )
-    head = f"{escape(business['trade']).capitalize()} in {escape(business['town'])}"
-    return f"<h1>{head}</h1><p>{escape(business['name'])}: {escape(business['summary'])}</p>{offers}"
+    return f"<h1>{_subject(business)}</h1><p>{escape(business['name'])}: {escape(business['summary'])}</p>{offers}"
 
 
 def _prices(business: Mapping[str, Any]) -> str:
@@ -93,7 +92,7 @@ def _about(business: Mapping[str, Any]) -> str:
 
 def _questions(business: Mapping[str, Any]) -> str:
     told = "".join(f"<h2>{escape(asked)}</h2><p>{escape(said)}</p>" for asked, said in business["questions"])
-    return f"<h1>Questions we are often asked</h1>{told}"
+    return f"<h1>Frequently asked questions</h1>{told}"
 
 
 def _contact(business: Mapping[str, Any]) -> str:
@@ -102,6 +101,11 @@ def _contact(business: Mapping[str, Any]) -> str:
         f"<p>Telephone {escape(business['phone'])}, e-mail {_mail(business)}.</p>"
         f"<p>Open {escape(business['hours'])}.</p>"
     )
+
+
+def _subject(business: Mapping[str, Any]) -> str:
+    """What people look for who do not know the business."""
+    return f"{escape(business['subject']).capitalize()} in {escape(business['town'])}"
 
 
 def _priced(name: str, price: int, how: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 _SEED = 1911
 PERSONS = 160
 _FIRST_ID = 910_000
-_COUNTRIES = {"Westmarch": "Q900101", "Ostrand": "Q900102", "Sundvale": "Q900103"}
+_COUNTRIES = ("Westmarch", "Ostrand", "Sundvale")
 _FIRST = (
     "Alma", "Bertil", "Cosima", "Dorian", "Edda", "Fenna", "Gideon", "Hanneke", "Ilias", "Jorunn", "Kaspar", "Liv",
     "Maren", "Nils", "Odile", "Piet", "Quirin", "Runa", "Silas", "Tilda",
@@ -37,7 +37,7 @@ def entities() -> list[dict[str, Any]]:
                 "aliases": [f"{first[0]}. {last}"],
                 "description": f"{work} that never was (born {born})",
                 "born": f"{born}-{chance.randint(1, 12):02d}-{chance.randint(1, 28):02d}",
-                "country": chance.choice(list(_COUNTRIES.values())),
+                "country": chance.choice(_COUNTRIES),
                 "links": chance.randint(1, 12),
                 "work": work,
             }
@@ -48,13 +48,12 @@ def entities() -> list[dict[str, Any]]:
 def records() -> str:
     """A card index as people keep them, as CSV: exact, misspelled, turned round, without a year, unknown."""
     chance = random.Random(_SEED + 1)
-    countries = {id: name for name, id in _COUNTRIES.items()}
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["name", "born", "country", "occupation", "shelf mark"])
     for number, person in enumerate(chance.sample(entities(), PERSONS - 30)):
         year = person["born"][:4] if number % 5 else person["born"]
-        cells = [_written(chance, number, person["label"]), year, countries[person["country"]], person["work"]]
+        cells = [_written(chance, number, person["label"]), year, person["country"], person["work"]]
         writer.writerow([*_thinned(number, cells), f"{'ABCDE'[number % 5]}-{number + 1:03d}"])
     for number in range(10):
         name = f"{chance.choice(_FIRST)} {chance.choice(_LAST)}-Unfound"
@@ -76,5 +75,12 @@ def _written(chance: random.Random, number: int, name: str) -> str:
 
 
 def _thinned(number: int, cells: list[str]) -> list[str]:
-    """Every third lacks its country, every fourth its year."""
-    return [cells[0], "" if number % 4 == 3 else cells[1], "" if number % 3 == 2 else cells[2], cells[3]]
+    """Every third lacks its country, every fourth its year, most their occupation; a few have the wrong country."""
+    name, year, country, work = cells
+    wrong = _COUNTRIES[(_COUNTRIES.index(country) + 1) % len(_COUNTRIES)]
+    return [
+        name,
+        "" if number % 4 == 3 else year,
+        "" if number % 3 == 2 else wrong if number % 10 == 6 else country,
+        work if number % 3 == 1 else "",
+    ]

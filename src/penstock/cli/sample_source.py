@@ -98,8 +98,10 @@ def _entity(told: Mapping[str, Any]) -> dict[str, Any]:
     claims = {"P31": [_item("P31", told.get("kind", HUMAN))]}
     if "born" in told:
         claims["P569"] = [_date("P569", told["born"])]
-    if "country" in told:
-        claims["P17"] = [_item("P17", told["country"])]
+    # Said in words, where Wikidata names another entity: a record has words, and only words can agree with them.
+    for name, key in (("P17", "country"), ("P106", "work")):
+        if key in told:
+            claims[name] = [_statement(name, "string", "string", told[key])]
     return {
         "type": "item",
         "id": told["id"],

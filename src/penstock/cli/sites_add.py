@@ -9,7 +9,8 @@ import typer
 from penstock.cli.command import command
 from penstock.cli.readable import clean
 from penstock.cli.session import Session
-from penstock.cli.sites_wording import counted, not_started
+from penstock.cli.sites_wording import not_started
+from penstock.engine.wording import counted
 
 if TYPE_CHECKING:
     from penstock.apps.website_analysis.submitting import Added, Wish

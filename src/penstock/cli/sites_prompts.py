@@ -10,7 +10,7 @@ from penstock.cli.command import command
 from penstock.cli.output import Column
 from penstock.cli.readable import clean, short
 from penstock.cli.session import Session
-from penstock.cli.sites_wording import counted
+from penstock.engine.wording import counted
 
 if TYPE_CHECKING:
     from penstock.apps.website_analysis.views import SiteView

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock.cli.readable import clean
 from penstock.cli.session import Session
+from penstock.engine.wording import counted
 
 if TYPE_CHECKING:
     from penstock.apps.website_analysis.views import AnalysisView, SiteView
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
 _NARROWEST = 40
 _NAMED_SITES = 5
 SHOWN_FAILURES = 3
-
-
-def counted(count: int, one: str) -> str:
-    return f"{count:,} {one}" if count == 1 else f"{count:,} {one}s"
 
 
 def approval(job: int) -> str:

@@ -3,6 +3,11 @@
 from datetime import datetime
 
 
+def counted(count: int, one: str) -> str:
+    """1 row, 2,000 rows."""
+    return f"{count:,} {one}" if count == 1 else f"{count:,} {one}s"
+
+
 def span(seconds: float) -> str:
     """3.2 s, 41 s, 12 min, 5 h, 3 d."""
     seconds = max(seconds, 0.0)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.engine.offer import Offer
+from penstock.engine.wording import counted
 from penstock.errors import PermanentError
 from penstock.intake import csv_rows, kinds, xlsx_rows, zip_images
 from penstock.intake.capped import Caps
@@ -80,6 +81,13 @@ class Preview:
         return replace(self, troubles=(*self.troubles, _told(refused)))
 
 
+_NOTHING_KNOWN = "No column was recognised by its heading. Say below which column is which."
+_NO_HEADINGS = (
+    "The first row was read as data, so no column has a heading to be recognised by. Say below which column is which, "
+    "or that the first row holds headings."
+)
+
+
 class _Cut(Exception):
     """The rest of the file was not sent."""
 
@@ -123,14 +131,17 @@ def _no_image(head: bytes, name: str) -> str | None:
 
 def with_meaning(found: Preview, offer: Offer | None, given: Any) -> tuple[Preview, Mapping[str, int]]:
     """What a pipeline makes of the columns and the rows; ``given``: roles as a job's options name them."""
-    if offer is None or offer.roles_of is None or not found.columns or any(one.blocks for one in found.troubles):
+    if offer is None or offer.roles_of is None or not found.columns:
         return found, {}
     try:
         roles = offer.roles_of(found.columns, given if isinstance(given, Mapping) else None)
     except PermanentError as error:
         return replace(found, troubles=(Trouble(sentence=str(error), blocks=True), *found.troubles)), {}
+    if any(one.blocks for one in found.troubles):
+        # What its columns are is known all the same; its rows are looked at once the file can be taken.
+        return found, roles
     if not roles:
-        sentence = "No column was recognised. Say below which column is which."
+        sentence = _NOTHING_KNOWN if found.has_header else _NO_HEADINGS
         return replace(found, troubles=(Trouble(sentence=sentence, blocks=True), *found.troubles)), {}
     if offer.problems_of is None:
         return found, roles
@@ -224,7 +235,8 @@ def _ragged(rows: Sequence[Sequence[str]], width: int) -> list[Trouble]:
             meant = (
                 "Some are missing at its end" if len(cells) < width else "Those behind the last column have no heading"
             )
-            found.append(Trouble(sentence=f"it has {len(cells)} cells, the file {width} columns. {meant}.", row=number))
+            has, wanted = counted(len(cells), "cell"), counted(width, "column")
+            found.append(Trouble(sentence=f"it has {has}, the file {wanted}. {meant}.", row=number))
             if len(found) > MOST_PROBLEMS:
                 break
     return found

@@ -62,6 +62,12 @@ function away(): Problem {
   return new Problem(AWAY, { detail: "Penstock does not answer. It may be restarting." });
 }
 
+/** A form with files, which the types of a body do not know: the description of a form names its fields. */
+export function sendForm<T>(address: string, form: FormData, more: { headers?: Record<string, string>; signal?: AbortSignal } = {}): Promise<T> {
+  const sent = fetch(address, { method: "POST", body: form, credentials: "same-origin", ...more });
+  return ask(sent.then(async (response): Promise<Answer<T>> => ({ response, data: response.ok ? ((await response.json()) as T) : undefined })));
+}
+
 /** For what is no JSON: uploads with progress and downloads. */
 export async function refused(response: Response, told?: unknown): Promise<Problem> {
   if (response.status === 401) signIn();

@@ -12,6 +12,10 @@ export type Column<R> = {
   width: number;
   cell: (row: R) => ReactNode;
   align?: "right";
+  /** Takes the room that the others leave. */
+  grows?: boolean;
+  /** What is too long goes on in a second line. */
+  twoLines?: boolean;
   /** Stays at the left while the rest scrolls by. Only of columns before which every one stays. */
   stays?: boolean;
 };
@@ -172,6 +176,7 @@ export function Grid<R>(props: Props<R>) {
             role="columnheader"
             className={classes.cell}
             data-align={column.align}
+            data-grows={column.grows}
             data-stays={stays(lefts, place)}
             style={{ width: column.width, left: lefts[place] }}
           >
@@ -253,10 +258,11 @@ const GridRow = memo(function GridRow<R>({ row, id, top, columns, lefts, picked,
           className={classes.cell}
           data-column={column.id}
           data-align={column.align}
+          data-grows={column.grows}
           data-stays={stays(lefts, place)}
           style={{ width: column.width, left: lefts[place] }}
         >
-          {column.cell(row)}
+          {column.twoLines ? <div className={classes.twoLines}>{column.cell(row)}</div> : column.cell(row)}
         </div>
       ))}
     </div>

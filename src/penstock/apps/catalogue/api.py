@@ -11,7 +11,7 @@ from penstock.apps.catalogue.catalogues import StoredCatalogue
 from penstock.apps.catalogue.names import PIPELINE
 from penstock.apps.catalogue.provenance import provenance_of
 from penstock.apps.catalogue.provider_views import answers_body, providers
-from penstock.apps.catalogue.understanding import order_of, roles_by_heading
+from penstock.apps.catalogue.submitted import order_of, roles_by_heading
 from penstock.apps.catalogue.wire import CatalogueBody, CataloguePage, ItemId, ProvenanceBody, ProviderList
 from penstock.engine import job_counts, task_views
 from penstock.service.actor import Viewer

@@ -2,6 +2,8 @@
 
 import re
 
+from penstock.engine.wording import counted
+
 _LENGTHS = (8, 12, 13, 14)
 _BETWEEN = re.compile(r"[\s\-–.]+")
 _ROUNDED = re.compile(r"\d(?:[.,]\d+)?e\+?\d+", re.IGNORECASE)
@@ -20,7 +22,7 @@ def gtin_of(text: str) -> str:
     if not (digits.isascii() and digits.isdigit()):
         raise NoGtin(f"{text!r} holds other characters than digits")
     if len(digits) not in _LENGTHS:
-        raise NoGtin(f"{text!r} has {len(digits)} digits; 8, 12, 13 and 14 are possible")
+        raise NoGtin(f"{text!r} has {counted(len(digits), 'digit')}; 8, 12, 13 and 14 are possible")
     if not int(digits):
         raise NoGtin(f"{text!r} is all zeros")
     if check_digit(digits[:-1]) != int(digits[-1]):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from penstock.apps.catalogue import sample_provider
 from penstock.apps.catalogue.columns import ROLES, roles_of
 from penstock.apps.catalogue.understood import understand
 from penstock.config import Settings
@@ -18,8 +19,13 @@ def offer_of(settings: Callable[[], Settings]) -> Offer:
 
     def options() -> Sequence[Option]:
         ready = configured(settings())
+        # The shop of the demonstration is asked only by those who choose it.
+        also = () if sample_provider.options_of(settings()) is None else (sample_provider.NAME,)
+        choices = (*ready, *also)
         return (
-            Option(name="providers", kind="order", label="Providers", help=_ORDER, default=list(ready), choices=ready),
+            Option(
+                name="providers", kind="order", label="Providers", help=_ORDER, default=list(ready), choices=choices
+            ),
         )
 
     return Offer(about=ABOUT, roles=ROLES, options=options, roles_of=roles_of, problems_of=problems_of)

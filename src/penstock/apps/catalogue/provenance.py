@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from penstock.apps.catalogue.catalogues import Question
-from penstock.apps.catalogue.understanding import roles_by_heading
+from penstock.apps.catalogue.submitted import roles_by_heading
 from penstock.apps.catalogue.wire import CellBody, FieldBody, ProvenanceBody, QuestionBody
 
 _ABOUT_THE_MATCH = ("Match", "Score")

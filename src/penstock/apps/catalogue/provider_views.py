@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.apps.catalogue import catalogues
+from penstock.apps.catalogue import catalogues, sample_provider
 from penstock.apps.catalogue.catalogues import Answers
 from penstock.apps.catalogue.http_options import HttpOptions
 from penstock.apps.catalogue.wire import KeyBody, LimitBody, ProviderAnswers, ProviderBody
@@ -18,6 +18,7 @@ LATELY = 1000
 _VARIABLE = re.compile(r"\$(\w+)")
 _LOCAL = "Your own products in this database, by GTIN, article number, brand and title, or title."
 _HTTP = "A service of your choice that is asked over HTTP."
+_SAMPLE = "The made-up shop of `penstock demo` on this machine. Only lists that choose it ask it."
 _LOCAL_KINDS = ["gtin", "sku", "brand and title", "title"]
 _HTTP_SETTINGS = ["URL", "HEADERS", "PATHS", "PER_SECOND", "CONCURRENCY", "CIRCUIT_FAILURES", "CIRCUIT_SECONDS"]
 
@@ -28,7 +29,11 @@ async def providers(app: Penstock, *, with_errors: bool) -> list[ProviderBody]:
         lately = await catalogues.lately(connection, LATELY)
         known = await catalogues.products_estimate(connection)
     told = {name: answers_body(one, with_error=with_errors) for name, one in lately.items()}
-    return [_local(known, told.get("local")), await _http(app, told.get("http"))]
+    found = [_local(known, told.get("local")), await _http(app, told.get("http"))]
+    if (shop := sample_provider.options_of(app.settings)) is not None:
+        name = sample_provider.NAME
+        found.append(await _asked(app, shop, name, _SAMPLE, told.get(name), settings=[], keys=[]))
+    return found
 
 
 def answers_body(one: Answers, *, with_error: bool = True) -> ProviderAnswers:
@@ -61,10 +66,16 @@ async def _http(app: Penstock, lately: ProviderAnswers | None) -> ProviderBody:
     if options is None:
         problem = "It is not set up. Set PENSTOCK_CATALOGUE_HTTP_URL for the service and the workers."
         return _body("http", _HTTP, lately, ready=False, problem=problem, **shown)
+    return await _asked(app, options, "http", _HTTP, lately, **shown)
+
+
+async def _asked(
+    app: Penstock, options: HttpOptions, name: str, about: str, lately: ProviderAnswers | None, **shown: Any
+) -> ProviderBody:
     scheme, host, port = options.origin
     return _body(
-        "http",
-        _HTTP,
+        name,
+        about,
         lately,
         ready=True,
         address=f"{scheme}://{host}:{port}",

@@ -10,6 +10,7 @@ from typing import Any
 from penstock.apps.record_linking.languages import codes_of
 from penstock.apps.record_linking.project import ROLES, Options, Project, Role
 from penstock.apps.record_linking.wanted import Wanted
+from penstock.engine.wording import counted
 from penstock.errors import UsageError
 from penstock.intake import csv_rows, xlsx_rows
 from penstock.intake.capped import Caps
@@ -184,7 +185,7 @@ def _of_cells(columns: Sequence[str], rows: Iterator[list[str]]) -> Dataset:
         for number, cells in enumerate(rows, start=1):
             if any(cell.strip() for cell in cells[len(columns) :]):
                 raise FileRefused(
-                    f"it has {len(cells):,} cells, and the header names {len(columns):,} columns.",
+                    f"it has {counted(len(cells), 'cell')}, and the header names {counted(len(columns), 'column')}.",
                     "Give every column a heading, or quote cells that hold the delimiter.",
                     row=number,
                 )

@@ -28,18 +28,19 @@ const COLUMNS: Column<Row>[] = [
   {
     id: "title",
     header: "Title",
-    width: 280,
+    width: 270,
+    grows: true,
+    twoLines: true,
     cell: (row) => (
-      <GoTo to="/articles/$slug" params={{ slug: row.slug }} size="sm">
+      <GoTo to="/articles/$slug" params={{ slug: row.slug }} inherit>
         {row.title}
       </GoTo>
     ),
   },
-  { id: "index", header: "Index", width: 290, cell: (row) => <IndexChip embedding={row.embedding} oneLine /> },
+  { id: "index", header: "Index", width: 230, cell: (row) => <IndexChip embedding={row.embedding} oneLine /> },
   { id: "author", header: "Author", width: 120, cell: (row) => row.author },
   { id: "visibility", header: "Who sees it", width: 110, cell: (row) => (row.visibility === "shared" ? "Everybody" : "Author only") },
-  { id: "revision", header: "Revision", width: 95, align: "right", cell: (row) => row.revision },
-  { id: "changed", header: "Changed", width: 140, cell: (row) => <When at={row.updatedAt} /> },
+  { id: "changed", header: "Changed", width: 120, cell: (row) => <When at={row.updatedAt} /> },
 ];
 
 export function Articles() {

@@ -4,6 +4,7 @@ import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
 import { GoTo } from "~/blocks/links";
 import { Loading, Trouble } from "~/blocks/Trouble";
+import { Wide } from "~/blocks/Wide";
 import { count, milliseconds, percent } from "~/blocks/wording";
 
 type Generation = Schemas["GenerationBody"];
@@ -55,8 +56,8 @@ export function Comparison({ a, b, others, onOther, onClose }: Props) {
 function Compared({ found }: { found: Schemas["ComparisonBody"] }) {
   const { a, b, queries, totals } = found;
   return (
-    <Table.ScrollContainer minWidth={860} mt="sm">
-      <Table verticalSpacing="xs" aria-label="Comparison on saved queries">
+    <Wide minWidth={860}>
+      <Table mt="sm" verticalSpacing="xs" aria-label="Comparison on saved queries">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Query</Table.Th>
@@ -116,7 +117,7 @@ function Compared({ found }: { found: Schemas["ComparisonBody"] }) {
           </Table.Tr>
         </Table.Tfoot>
       </Table>
-    </Table.ScrollContainer>
+    </Wide>
   );
 }
 

@@ -1,8 +1,8 @@
 import { Checkbox, Group, Radio, Select, SimpleGrid, Stack, Text, Textarea, TextInput } from "@mantine/core";
 import { useDeferredValue, type ReactNode } from "react";
+import { Markdown } from "~/blocks/Markdown";
 import classes from "./articles.module.css";
 import type { Draft, Priority } from "./draft";
-import { Markdown } from "./Markdown";
 
 const PRIORITIES: { value: Priority; label: string }[] = [
   { value: "high", label: "First" },

@@ -9,6 +9,7 @@ import { JobProgress } from "~/blocks/Progress";
 import { StateBadge } from "~/blocks/StateBadge";
 import { Loading } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
+import { Wide } from "~/blocks/Wide";
 import { count, duration, many, rate } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
 import { Comparison } from "./Comparison";
@@ -35,7 +36,7 @@ export function Generations({ generations }: { generations: Generation[] }) {
   const against = kept.find((one) => one.id === (other ?? active?.id));
   return (
     <Stack>
-      <Table.ScrollContainer minWidth={820}>
+      <Wide minWidth={820} deeds>
         <Table verticalSpacing="xs" aria-label="Generations">
           <Table.Thead>
             <Table.Tr>
@@ -58,7 +59,7 @@ export function Generations({ generations }: { generations: Generation[] }) {
             ))}
           </Table.Tbody>
         </Table>
-      </Table.ScrollContainer>
+      </Wide>
       {kept.length === 1 && (
         <Text size="sm" c="dimmed">
           To try another model, or other passages, build a new generation beside it. Searches go on all the time; nothing changes until somebody switches.

@@ -3,6 +3,7 @@ import type { KeyboardEvent, Ref } from "react";
 import type { Schemas } from "~/api/client";
 import { GoTo } from "~/blocks/links";
 import { When } from "~/blocks/When";
+import { sentence } from "~/blocks/wording";
 import classes from "./articles.module.css";
 import { ChipBadge } from "./IndexChip";
 import { Passage } from "./Passage";
@@ -18,8 +19,6 @@ type Props = {
 
 /** What was found, best first. Arrows move from one to the next, Enter opens it. */
 export function Hits({ items, list, onLeave }: Props) {
-  const bestKeyword = Math.max(...items.map((one) => one.score.keyword?.score ?? 0));
-  const bestFused = Math.max(...items.map((one) => one.score.fused));
   function onKeyDown(event: KeyboardEvent<HTMLOListElement>): void {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     const links = [...event.currentTarget.querySelectorAll<HTMLElement>("[data-hit] a[data-title]")];
@@ -45,7 +44,7 @@ export function Hits({ items, list, onLeave }: Props) {
             <Text size="xs" c="dimmed">
               {hit.author}, <When at={hit.updatedAt} />
             </Text>
-            <Parts score={hit.score} bestKeyword={bestKeyword} bestFused={bestFused} />
+            <Places score={hit.score} />
             <Why hit={hit} />
           </Group>
         </li>
@@ -70,37 +69,14 @@ function Why({ hit }: { hit: Hit }) {
   return null;
 }
 
-/** What the order comes from, as small bars. */
-function Parts({ score, bestKeyword, bestFused }: { score: Hit["score"]; bestKeyword: number; bestFused: number }) {
-  const { semantic, keyword, fused } = score;
+/** What the order comes from. The numbers mean something to whoever compares them, and are there for those. */
+function Places({ score: { semantic, keyword, fused } }: { score: Hit["score"] }) {
+  const places = [semantic && `place ${semantic.rank} by meaning`, keyword && `place ${keyword.rank} by words`].filter(Boolean).join(", ");
+  const numbers = [semantic && `similarity ${semantic.similarity.toFixed(2)}`, keyword && `words ${keyword.score.toFixed(2)}`, `together ${fused.toFixed(2)}`];
   return (
-    <Group gap="sm" className="numbers">
-      <Bar name="Score" share={fused / (bestFused || 1)} value={fused.toFixed(2)} about="What the order comes from; the bar is its part of the best one." />
-      <Bar
-        name="Meaning"
-        share={semantic?.similarity ?? 0}
-        value={semantic ? `${semantic.similarity.toFixed(2)}, place ${semantic.rank}` : "–"}
-        about={semantic ? "How near its best passage comes to the query." : "Not among the best by meaning."}
-      />
-      <Bar
-        name="Words"
-        share={(keyword?.score ?? 0) / (bestKeyword || 1)}
-        value={keyword ? `${keyword.score.toFixed(2)}, place ${keyword.rank}` : "–"}
-        about={keyword ? "How well its words fit; the bar is its part of the best one." : "Not among the best by words."}
-      />
-    </Group>
-  );
-}
-
-function Bar({ name, share, value, about }: { name: string; share: number; value: string; about: string }) {
-  return (
-    <Tooltip label={about} multiline maw={260} openDelay={300}>
-      <Text size="xs" c="dimmed" span>
-        {name}{" "}
-        <span className={classes.bar} aria-hidden>
-          <span style={{ width: `${Math.max(0, Math.min(1, share)) * 100}%` }} />
-        </span>{" "}
-        {value}
+    <Tooltip label={sentence(numbers.filter(Boolean).join(", "))} openDelay={300}>
+      <Text size="xs" c="dimmed" className="numbers" data-places>
+        {sentence(places)}
       </Text>
     </Tooltip>
   );

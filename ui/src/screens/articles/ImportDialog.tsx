@@ -2,9 +2,10 @@ import { Alert, Button, Checkbox, FileInput, Group, Modal, Radio, Stack, Table, 
 import { useMutation } from "@tanstack/react-query";
 import { CircleCheck } from "lucide-react";
 import { useState } from "react";
-import { api, ask, type Schemas } from "~/api/client";
+import { sendForm, type Schemas } from "~/api/client";
 import { GoTo } from "~/blocks/links";
 import { Trouble } from "~/blocks/Trouble";
+import { Wide } from "~/blocks/Wide";
 import { count, many } from "~/blocks/wording";
 
 /** Many articles in one file. What was refused stays on screen until somebody has read it. */
@@ -20,13 +21,7 @@ export function ImportDialog({ onClose, onDone }: { onClose: () => void; onDone:
       form.append("visibility", visibility);
       form.append("skipEmbedding", String(skipEmbedding));
       if (source.trim()) form.append("source", source.trim());
-      return ask(
-        api.POST("/api/articles/import", {
-          // The description of a form names its fields; what is sent is the form itself.
-          body: { file: file.name },
-          bodySerializer: () => form,
-        }),
-      );
+      return sendForm<Schemas["ImportedBody"]>("/api/articles/import", form);
     },
     meta: { ownProblem: true, touches: [["object", "article"], ["jobs"]] },
     onSuccess: onDone,
@@ -97,7 +92,7 @@ function Outcome({ done, onClose, onAnother }: { done: Schemas["ImportedBody"]; 
               The first {count(done.refused.length)} of them:
             </Text>
           )}
-          <Table.ScrollContainer minWidth={280} maxHeight={280}>
+          <Wide minWidth={280} maxHeight={280}>
             <Table fz="sm" aria-label="What was refused">
               <Table.Thead>
                 <Table.Tr>
@@ -114,7 +109,7 @@ function Outcome({ done, onClose, onAnother }: { done: Schemas["ImportedBody"]; 
                 ))}
               </Table.Tbody>
             </Table>
-          </Table.ScrollContainer>
+          </Wide>
         </div>
       )}
       <Group justify="flex-end">

@@ -1,21 +1,23 @@
 import { Text } from "@mantine/core";
+import { Fragment } from "react";
 import type { Schemas } from "~/api/client";
 import classes from "./articles.module.css";
 import { partsOf } from "./marks";
 
-/** The best passage of an article, with the words of the query marked. */
+/** The best passage of an article as text, with the words of the query marked. */
 export function Passage({ passage }: { passage: Schemas["PassageBody"] }) {
   return (
     <Text size="sm" className="stored" lineClamp={6} data-passage>
-      {partsOf(passage.text, passage.marks).map((part, index) =>
-        part.marked ? (
+      {partsOf(passage.text, passage.marks).map(({ text, marked, strong }, index) => {
+        const shown = strong ? <strong>{text}</strong> : text;
+        return marked ? (
           <mark key={index} className={classes.mark}>
-            {part.text}
+            {shown}
           </mark>
         ) : (
-          part.text
-        ),
-      )}
+          <Fragment key={index}>{shown}</Fragment>
+        );
+      })}
     </Text>
   );
 }

@@ -7,6 +7,7 @@ import { Empty } from "~/blocks/Empty";
 import { GoTo } from "~/blocks/links";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
+import { Wide } from "~/blocks/Wide";
 import { Allowed } from "~/shell/Allowed";
 import { useMe } from "~/shell/me";
 import { SaveQuery } from "./SaveQuery";
@@ -40,7 +41,7 @@ export function SavedQueries() {
           Search for something, and choose <b>Save for comparisons</b>.
         </Empty>
       ) : (
-        <Table.ScrollContainer minWidth={620}>
+        <Wide minWidth={620} deeds>
           <Table verticalSpacing="xs" aria-label="Saved queries">
             <Table.Thead>
               <Table.Tr>
@@ -56,7 +57,7 @@ export function SavedQueries() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Wide>
       )}
       {adding && <SaveQuery onClose={() => setAdding(false)} />}
     </Stack>

@@ -3,12 +3,17 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
 import { GoTo, GoToButton } from "~/blocks/links";
+import { NewPill } from "~/blocks/NewPill";
 import { JobProgress } from "~/blocks/Progress";
 import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
+import { Wide } from "~/blocks/Wide";
 import { count, percent } from "~/blocks/wording";
+import { useStanding } from "~/grid/useStanding";
 import { finders, foundShare } from "./quality";
+
+const idOf = (list: Schemas["CatalogueBody"]) => list.jobId;
 
 export function Lists({ everybody }: { everybody: boolean }) {
   const found = useInfiniteQuery({
@@ -18,9 +23,9 @@ export function Lists({ everybody }: { everybody: boolean }) {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
   });
-  const lists = found.data?.pages.flatMap((page) => page.items) ?? [];
+  const { rows: lists, waiting, showNew } = useStanding(found, String(everybody), idOf);
   if (found.isPending) return <Loading />;
-  if (found.isError) return <Trouble error={found.error} again={() => void found.refetch()} />;
+  if (found.isError && !found.data) return <Trouble error={found.error} again={() => void found.refetch()} />;
   if (lists.length === 0 && !found.hasNextPage) {
     return (
       <Empty
@@ -38,11 +43,12 @@ export function Lists({ everybody }: { everybody: boolean }) {
   }
   return (
     <Stack gap="sm">
-      <Table.ScrollContainer minWidth={820}>
+      <NewPill waiting={waiting} onShow={showNew} />
+      <Wide minWidth={820}>
         <Table verticalSpacing="xs" highlightOnHover>
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>List</Table.Th>
+              <Table.Th miw={170}>List</Table.Th>
               <Table.Th>State</Table.Th>
               <Table.Th w={180}>Progress</Table.Th>
               <Table.Th ta="right">Found</Table.Th>
@@ -58,7 +64,7 @@ export function Lists({ everybody }: { everybody: boolean }) {
             ))}
           </Table.Tbody>
         </Table>
-      </Table.ScrollContainer>
+      </Wide>
       {found.hasNextPage && (
         <Button variant="default" style={{ alignSelf: "center" }} loading={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
           Show older ones

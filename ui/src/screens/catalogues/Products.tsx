@@ -1,14 +1,15 @@
-import { Button, Chip, Group, Stack, Text, Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { Chip, Group, Stack, Text, Title } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
+import { NewPill } from "~/blocks/NewPill";
 import { ItemState } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { count, looksAgain, stateWord } from "~/blocks/wording";
 import { Grid, type Column } from "~/grid/Grid";
-import { useWindow, type FetchPage } from "~/grid/useWindow";
+import { idOfItem } from "../job/gridRows";
+import { useItemList } from "../job/useItemList";
 import { shown } from "./quality";
 import { PRODUCT_STATES } from "./search";
 
@@ -16,7 +17,6 @@ type Item = Schemas["ItemBody"];
 type Counts = Schemas["Counts"];
 
 const route = getRouteApi("/catalogues/$jobId");
-const idOf = (item: Item) => item.itemId;
 const KEYS: Record<(typeof PRODUCT_STATES)[number], keyof Counts> = {
   DONE: "done",
   NOT_FOUND: "notFound",
@@ -30,8 +30,8 @@ const KEYS: Record<(typeof PRODUCT_STATES)[number], keyof Counts> = {
 const COLUMNS: Column<Item>[] = [
   { id: "row", header: "Row", width: 70, align: "right", cell: (item) => (item.row === null ? "–" : count(item.row)) },
   { id: "status", header: "State", width: 145, cell: (item) => <ItemState item={item} /> },
-  { id: "given", header: "Given", width: 300, cell: (item) => Object.values(item.inputSummary).filter(Boolean).join(" · ") },
-  { id: "found", header: "Found", width: 300, cell: (item) => resultOf(item, "Matched title") ?? looksAgain(item) ?? item.error?.message ?? item.why ?? "" },
+  { id: "given", header: "Given", width: 260, grows: true, twoLines: true, cell: (item) => Object.values(item.inputSummary).filter(Boolean).join(" · ") },
+  { id: "found", header: "Found", width: 260, twoLines: true, cell: (item) => resultOf(item, "Matched title") ?? looksAgain(item) ?? item.error?.message ?? item.why ?? "" },
   { id: "price", header: "Price", width: 110, align: "right", cell: (item) => [resultOf(item, "Price"), resultOf(item, "Currency")].filter(Boolean).join(" ") },
   { id: "match", header: "Match", width: 110, cell: (item) => resultOf(item, "Match") ?? "" },
   { id: "score", header: "Score", width: 80, align: "right", cell: (item) => resultOf(item, "Score") ?? "" },
@@ -50,30 +50,19 @@ export function Products({ jobId, total, counts }: { jobId: number; total: numbe
   const { status, item: open } = route.useSearch();
   const navigate = route.useNavigate();
   const wanted = status?.join(",");
-  const fetchPage: FetchPage<Item> = useCallback(
-    async ({ after, before }, size, signal) => {
-      const query = { after, before, pageSize: size, ...(wanted ? { statuses: wanted } : { sort: "row" as const }) };
-      const page = await ask(api.GET("/api/jobs/{jobId}/items", { params: { path: { jobId }, query }, signal }));
-      return { items: page.items, startCursor: page.startCursor, endCursor: page.endCursor, more: (before ? page.previousCursor : page.nextCursor) !== null };
+  const askPage = useCallback(
+    (where: { after?: string; before?: string }, pageSize: number, signal: AbortSignal) => {
+      const order = wanted ? ({ sort: "-updatedAt", statuses: wanted } as const) : ({ sort: "row" } as const);
+      return ask(api.GET("/api/jobs/{jobId}/items", { params: { path: { jobId }, query: { ...where, ...order, pageSize } }, signal }));
     },
     [jobId, wanted],
   );
-  const list = useWindow<Item>({ listKey: `${jobId} ${wanted ?? ""}`, fetchPage, idOf });
-  const [visible, setVisible] = useState<(number | string)[]>([]);
-  const ids = visible.slice(0, 200).join(",");
-  const now = useQuery({
-    queryKey: ["job", jobId, "products", ids],
-    queryFn: ({ signal }) => ask(api.GET("/api/items", { params: { query: { ids } }, signal })),
-    enabled: ids !== "",
-  });
-  const { patch } = list;
-  useEffect(() => {
-    if (now.data) patch(now.data.items);
-  }, [now.data, patch]);
+  const concerns = useCallback((changed: number) => changed === jobId, [jobId]);
+  const { grid: list, see, fresh, news } = useItemList({ listKey: `${jobId} ${wanted ?? ""}`, ask: askPage, frozen: wanted !== undefined, concerns });
 
   const shownStates = PRODUCT_STATES.filter((one) => counts[KEYS[one]] > 0 || status?.includes(one));
-  const matching = status ? status.reduce((sum, one) => sum + counts[KEYS[one]], 0) : total;
-  const fresh = list.first && list.last ? matching - list.rows.length : 0;
+  // In the order of the file, rows are stored behind the last one.
+  const waiting = status ? news : list.first && list.last ? total - list.rows.length : 0;
   return (
     <Stack gap="xs">
       <Group justify="space-between">
@@ -97,11 +86,7 @@ export function Products({ jobId, total, counts }: { jobId: number; total: numbe
           </Group>
         </Chip.Group>
       </Group>
-      {fresh > 0 && (
-        <Button size="xs" variant="light" style={{ alignSelf: "center" }} onClick={list.restart}>
-          {count(fresh)} new
-        </Button>
-      )}
+      <NewPill waiting={waiting} onShow={list.restart} />
       {list.cold && list.error === null ? (
         <Loading />
       ) : list.error !== null ? (
@@ -120,14 +105,15 @@ export function Products({ jobId, total, counts }: { jobId: number; total: numbe
             label="Products"
             rows={list.rows}
             columns={COLUMNS}
-            idOf={idOf}
+            idOf={idOfItem}
+            fresh={fresh}
             total={status ? null : total}
             open={open}
             onOpen={(item) => void navigate({ search: (was) => ({ ...was, item: item.itemId }) })}
             first={list.first}
             last={list.last}
             onMore={list.more}
-            onVisible={setVisible}
+            onVisible={see}
             height={`min(60vh, ${Math.max(4, Math.min(list.rows.length, 15)) * 36 + 54}px)`}
           />
           <Text size="xs" c="dimmed">

@@ -6,7 +6,7 @@ import { GoTo } from "~/blocks/links";
 import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
-import { count, duration, milliseconds, percent, rate } from "~/blocks/wording";
+import { count, duration, many, milliseconds, percent, rate } from "~/blocks/wording";
 
 type Provider = Schemas["ProviderBody"];
 
@@ -61,7 +61,7 @@ function One({ provider, place }: { provider: Provider; place: number }) {
           ["Keys", keys(provider)],
           ["Limit", limits(provider)],
           ["Waits because", limit?.blockedReason],
-          ["Circuit", provider.circuitFailures === null ? null : `after ${provider.circuitFailures} failures in a row nobody asks for ${duration(provider.circuitSeconds)}`],
+          ["Circuit", provider.circuitFailures === null ? null : `after ${many(provider.circuitFailures, "failure")} in a row nobody asks for ${duration(provider.circuitSeconds)}`],
           ["Costs", provider.cost > 0 ? `${provider.cost} per question` : null],
           ["Lately", lately ? <Lately key="lately" answers={lately} /> : "not asked"],
           ["Last failure", lately?.lastError],
@@ -90,7 +90,7 @@ function limits(provider: Provider): string | null {
 
 function Lately({ answers }: { answers: Schemas["ProviderAnswers"] }) {
   const parts = [
-    `${count(answers.asked)} questions`,
+    many(answers.asked, "question"),
     `${percent(answers.asked === 0 ? 0 : answers.hits / answers.asked)} known`,
     answers.unanswered > 0 && `${count(answers.unanswered)} without an answer`,
     `${milliseconds(answers.milliseconds)} on average`,

@@ -4,7 +4,7 @@ import { Fragment } from "react";
 import { JobProgress } from "~/blocks/Progress";
 import { StateBadge } from "~/blocks/StateBadge";
 import { When } from "~/blocks/When";
-import { bytes, count, percent, rate } from "~/blocks/wording";
+import { bytes, count, many, percent, rate } from "~/blocks/wording";
 import { etaSentence } from "./eta";
 import classes from "./job.module.css";
 import type { JobDetail } from "./useJob";
@@ -99,7 +99,7 @@ function Importing({ job }: { job: JobDetail }) {
       {share !== null && <Progress value={share * 100} size="sm" aria-label="How much of the file is stored" />}
       {found.batchReason && (
         <Text size="xs" c="dimmed">
-          {count(found.batchRows)} rows at a time: {found.batchReason}
+          {many(found.batchRows ?? 0, "row")} at a time: {found.batchReason}
         </Text>
       )}
     </div>

@@ -139,14 +139,15 @@ function Ask({ action, picked, filter, onClose, onDone }: AskProps) {
 
 function Outlook({ action, told }: { action: Action; told: Schemas["ActionAnswer"] }) {
   const { estimate } = told;
+  const items = (estimate ? "≈ " : "") + many(told.changes, "item");
   return (
     <Stack gap="xs">
       <Text>
         {told.changes === 0
           ? "None of them can be changed that way now."
           : action === "reprocess"
-            ? `${count(told.changes, estimate)} items start again, with fresh attempts; what waits for its next try starts now. Their outcomes so far stay in their history.`
-            : `${count(told.changes, estimate)} items: what waits ends cancelled, what runs is asked to stop.`}
+            ? `Fresh attempts for ${items}; what waits for its next try starts now. Outcomes so far stay in the history.`
+            : `${items}: what waits ends cancelled, what runs is asked to stop.`}
       </Text>
       {told.changes > 0 && <Counts rows={told.byStatus.map((one) => `${count(one.count, estimate)} ${stateWord(one.status).toLowerCase()}`)} />}
       {told.leftAlone.length > 0 && (

@@ -2,7 +2,7 @@ import { Button, Code, CopyButton, Group, Paper, SimpleGrid, Stack, Table, Text,
 import { Check, Copy } from "lucide-react";
 import type { ReactNode } from "react";
 import { Facts } from "~/blocks/Facts";
-import { bytes, count, moment } from "~/blocks/wording";
+import { bytes, many, moment } from "~/blocks/wording";
 import classes from "./job.module.css";
 import { asText, isRecord } from "./reading";
 import type { JobDetail } from "./useJob";
@@ -23,7 +23,7 @@ export function SettingsTab({ job }: { job: JobDetail }) {
             ["Owner", job.owner ?? "nobody; admins see it"],
             ["Created", moment(job.createdAt)],
             ["Priority", job.priority === null ? null : `${job.priority} (-100 is served first, 100 last)`],
-            ["Kept", `${count(job.retentionDays)} days after an item ended`],
+            ["Kept", `${many(job.retentionDays, "day")} after an item ended`],
             ["Last sign of work", job.lastHeartbeat && moment(job.lastHeartbeat)],
           ]}
         />

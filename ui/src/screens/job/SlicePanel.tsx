@@ -2,7 +2,7 @@ import { Paper, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api, ask, type Schemas } from "~/api/client";
 import { Trouble } from "~/blocks/Trouble";
-import { count, duration, milliseconds, percent } from "~/blocks/wording";
+import { count, duration, many, milliseconds, percent } from "~/blocks/wording";
 import classes from "./job.module.css";
 import type { JobDetail } from "./useJob";
 
@@ -36,7 +36,7 @@ export function SlicePanel({ job }: { job: JobDetail }) {
 
 function StageSlice({ stage }: { stage: Schemas["SliceStage"] }) {
   const bounds = [
-    stage.batch !== null && `at most ${count(stage.batch)} rows per claim by the code`,
+    stage.batch !== null && `at most ${many(stage.batch, "row")} per claim by the code`,
     stage.throttle !== null && `at most ${count(stage.throttle)} starts per cycle`,
     stage.maxRunning !== null && `at most ${count(stage.maxRunning)} at a time in the whole fleet`,
   ].filter(Boolean);

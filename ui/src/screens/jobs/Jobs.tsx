@@ -2,19 +2,20 @@ import { Box, Button, Group, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { ArrowUp, Search, Upload } from "lucide-react";
+import { Search, Upload } from "lucide-react";
 import { useState } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { usePipelineNames } from "~/api/pipelines";
 import { Empty } from "~/blocks/Empty";
 import { Everybodys } from "~/blocks/Everybodys";
 import { GoToButton } from "~/blocks/links";
+import { NewPill } from "~/blocks/NewPill";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
-import { count, stateWord } from "~/blocks/wording";
+import { stateWord } from "~/blocks/wording";
+import { useStanding } from "~/grid/useStanding";
 import { useWhose } from "~/shell/me";
 import { JobTable } from "./JobTable";
-import { merged, split } from "./list";
 import { JOB_STATES } from "./routes";
 
 type Job = Schemas["JobBody"];
@@ -22,6 +23,7 @@ type State = Job["queueState"];
 type Filters = { state?: State; pipeline?: string; q?: string; everybody?: true };
 
 const route = getRouteApi("/jobs");
+const idOf = (job: Job) => job.jobId;
 
 export function Jobs() {
   const filters = route.useSearch();
@@ -46,13 +48,7 @@ export function Jobs() {
         <NothingHere filtered={filtered} more={found.more} />
       ) : (
         <>
-          {found.waiting > 0 && (
-            <Group justify="center">
-              <Button size="xs" radius="xl" leftSection={<ArrowUp size={14} aria-hidden />} onClick={found.showNew} data-pill="new">
-                {count(found.waiting)} new
-              </Button>
-            </Group>
-          )}
+          <NewPill waiting={found.waiting} onShow={found.showNew} />
           <JobTable jobs={found.rows} everybody={filters.everybody} />
         </>
       )}
@@ -84,25 +80,16 @@ function useJobs(filters: Filters) {
     getNextPageParam: (last) => last.nextCursor ?? undefined,
   });
 
-  // Rows stand from the first answer after somebody came here; what is newer waits in the pill.
-  const [list, setList] = useState<{ key: string; data: unknown; jobs: Job[]; top: number | null }>({ key: "", data: null, jobs: [], top: null });
-  if (found.data && (list.data !== found.data || list.key !== key)) {
-    const fresh = found.data.pages.flatMap((page) => page.items);
-    const same = list.key === key;
-    const jobs = merged(same ? list.jobs : [], fresh, found.hasNextPage);
-    const known = same && list.top !== null && list.top > 0 ? list.top : null;
-    setList({ key, data: found.data, jobs, top: known ?? (found.isFetchedAfterMount ? (jobs[0]?.jobId ?? 0) : null) });
-  }
-  const { standing, waiting } = split(list.key === key ? list.jobs : [], list.top || Infinity);
+  const { rows, waiting, showNew } = useStanding(found, key, idOf);
   return {
-    rows: standing,
-    waiting: waiting.length,
+    rows,
+    waiting,
     cold: found.isPending,
     busy: found.isFetchingNextPage,
     error: found.data ? null : found.error,
     again: () => void found.refetch(),
     more: found.hasNextPage ? () => void found.fetchNextPage() : undefined,
-    showNew: () => setList((was) => ({ ...was, top: was.jobs[0]?.jobId ?? 0 })),
+    showNew,
   };
 }
 

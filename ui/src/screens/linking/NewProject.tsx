@@ -1,13 +1,13 @@
 import { Alert, Button, Group, Paper, Radio, Stack, Tabs, Text, Textarea, TextInput, Title } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { ClipboardPaste, FileUp, Play, TriangleAlert } from "lucide-react";
+import { ClipboardPaste, FileUp, Info, Play, TriangleAlert } from "lucide-react";
 import { useState, type DragEvent } from "react";
 import { api, ask } from "~/api/client";
 import { tellProblem } from "~/api/queries";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
-import { bytes } from "~/blocks/wording";
+import { bytes, many } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
 import { create, nameOf, pastedFile, preview, type Preview } from "./dataset";
 import classes from "./linking.module.css";
@@ -31,7 +31,7 @@ export function NewProject() {
       <Pick onFile={take} busy={looked.isPending} />
       {looked.isError && <Trouble error={looked.error} />}
       {looked.isPending && <Loading rows={4} />}
-      {file && looked.data && <Setup key={`${file.name}${file.lastModified}${file.size}`} file={file} seen={looked.data} />}
+      {file && looked.data !== undefined && <Setup key={`${file.name}${file.lastModified}${file.size}`} file={file} seen={looked.data} />}
     </Page>
   );
 }
@@ -110,28 +110,29 @@ function Pick({ onFile, busy }: { onFile: (file: File) => void; busy: boolean })
   );
 }
 
-function Setup({ file, seen }: { file: File; seen: Preview }) {
+function Setup({ file, seen }: { file: File; seen: Preview | null }) {
   const known = useLinking();
   if (known.isPending) return <Loading />;
   if (known.isError) return <Trouble error={known.error} again={() => void known.refetch()} />;
   return <SetupOf file={file} seen={seen} sources={known.data.sources} defaults={optionsOf(known.data.options)} />;
 }
 
-function SetupOf({ file, seen, sources, defaults }: { file: File; seen: Preview; sources: Source[]; defaults: Options }) {
+function SetupOf({ file, seen, sources, defaults }: { file: File; seen: Preview | null; sources: Source[]; defaults: Options }) {
   const navigate = route.useNavigate();
   const queries = useQueryClient();
-  const guessed = Object.fromEntries(Object.entries(seen.roles).map(([column, { role, property }]) => [column, { role, property }]));
-  const because = Object.fromEntries(Object.entries(seen.roles).map(([column, one]) => [column, `Guessed: ${one.because}.`]));
+  const guesses = Object.entries(seen?.roles ?? {});
+  const guessed = Object.fromEntries(guesses.map(([column, { role, property }]) => [column, { role, property }]));
+  const because = Object.fromEntries(guesses.map(([column, one]) => [column, `Guessed: ${one.because}.`]));
   const [name, setName] = useState(file.name.startsWith("pasted.") ? "Pasted rows" : nameOf(file));
   const [roles, setRoles] = useState<Roles>(guessed);
   const [touched, setTouched] = useState<string[]>([]);
   const [options, setOptions] = useState(defaults);
   const [source, setSource] = useState("wikidata");
   const chosen = sources.find((one) => one.name === source);
-  const open = name.trim() === "" ? "Give the project a name." : refusal(roles);
+  const open = name.trim() === "" ? "Give the project a name." : seen && refusal(roles);
   const store = useMutation({
     mutationFn: async (match: boolean) => {
-      const made = await create(file, { name, source, roles, options: changes(options, defaults) });
+      const made = await create(file, { name, source, roles: seen ? roles : undefined, options: changes(options, defaults) });
       const params = { path: { projectId: made.projectId } };
       // The project is there, whatever becomes of its first run.
       if (match) await ask(api.POST("/api/projects/{projectId}/match", { params, body: { scope: "new" } })).catch(tellProblem);
@@ -146,19 +147,27 @@ function SetupOf({ file, seen, sources, defaults }: { file: File; seen: Preview;
   return (
     <Stack gap="lg" data-setup>
       <Text size="sm" className="stored">
-        {file.name}, {bytes(file.size)}, {seen.columns.length} columns
+        {[file.name, bytes(file.size), seen && many(seen.columns.length, "column")].filter(Boolean).join(", ")}
       </Text>
-      <RolesForm
-        columns={seen.columns}
-        rows={seen.rows}
-        roles={roles}
-        because={Object.fromEntries(Object.entries(because).filter(([column]) => !touched.includes(column)))}
-        onChange={(next) => {
-          setTouched([...touched, ...seen.columns.filter((one) => JSON.stringify(next[one]) !== JSON.stringify(roles[one]))]);
-          setRoles(next);
-        }}
-      />
-      <PreviewTable columns={seen.columns} rows={seen.rows} more={seen.more} />
+      {seen ? (
+        <>
+          <RolesForm
+            columns={seen.columns}
+            rows={seen.rows}
+            roles={roles}
+            because={Object.fromEntries(Object.entries(because).filter(([column]) => !touched.includes(column)))}
+            onChange={(next) => {
+              setTouched([...touched, ...seen.columns.filter((one) => JSON.stringify(next[one]) !== JSON.stringify(roles[one]))]);
+              setRoles(next);
+            }}
+          />
+          <PreviewTable columns={seen.columns} rows={seen.rows} more={seen.more} />
+        </>
+      ) : (
+        <Alert color="blue" icon={<Info aria-hidden />} title="This file is too large for a look">
+          You can store it all the same. Its columns are read as their names suggest; choose <b>Only store</b> to see that in Set-up, and to change it, before it is matched.
+        </Alert>
+      )}
       <SourcePick sources={sources} value={source} onChange={setSource} />
       <OptionsForm options={options} roles={roles} onChange={setOptions} />
       <Paper withBorder p="md">

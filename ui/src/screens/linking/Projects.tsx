@@ -6,10 +6,12 @@ import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
 import { Everybodys } from "~/blocks/Everybodys";
 import { GoTo, GoToButton } from "~/blocks/links";
+import { NewPill } from "~/blocks/NewPill";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
 import { count } from "~/blocks/wording";
+import { useStanding } from "~/grid/useStanding";
 import { Allowed } from "~/shell/Allowed";
 import { useWhose } from "~/shell/me";
 import { ALL, sourceName, useFollowed, useProject } from "./projects";
@@ -17,6 +19,7 @@ import { Pace, ProjectBar, ProjectState } from "./Standing";
 
 const route = getRouteApi("/linking");
 const PAGE = 20;
+const idOf = (project: Schemas["ProjectBody"]) => project.projectId;
 
 export function Projects() {
   const { everybody } = route.useSearch();
@@ -29,7 +32,7 @@ export function Projects() {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.nextCursor ?? undefined,
   });
-  const projects = found.data?.pages.flatMap((page) => page.items) ?? [];
+  const { rows: projects, waiting, showNew } = useStanding(found, userId, idOf);
   const make = (
     <Allowed role="operator">
       <GoToButton to="/linking/new" leftSection={<Plus size={16} aria-hidden />}>
@@ -42,25 +45,28 @@ export function Projects() {
       <Everybodys checked={everybody} onChange={(chosen) => void navigate({ search: { everybody: chosen } })} />
       {found.isPending ? (
         <Loading />
-      ) : found.isError ? (
+      ) : found.isError && !found.data ? (
         <Trouble error={found.error} again={() => void found.refetch()} />
       ) : projects.length === 0 ? (
         <Empty kind="nothing" title="No projects yet">
           A project is a list of names, such as people or towns. Bring it as a file or paste it, say what its columns mean, and match it.
         </Empty>
       ) : (
-        <Stack gap="sm" component="ul" p={0} m={0} style={{ listStyle: "none" }} aria-label="Projects">
-          {projects.map((one) => (
-            <Row key={one.projectId} listed={one} withOwner={userId === "all"} />
-          ))}
-          {found.hasNextPage && (
-            <Group justify="center" component="li">
-              <Button variant="default" loading={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-                Show more
-              </Button>
-            </Group>
-          )}
-        </Stack>
+        <>
+          <NewPill waiting={waiting} onShow={showNew} />
+          <Stack gap="sm" component="ul" p={0} m={0} style={{ listStyle: "none" }} aria-label="Projects">
+            {projects.map((one) => (
+              <Row key={one.projectId} listed={one} withOwner={userId === "all"} />
+            ))}
+            {found.hasNextPage && (
+              <Group justify="center" component="li">
+                <Button variant="default" loading={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+                  Show more
+                </Button>
+              </Group>
+            )}
+          </Stack>
+        </>
       )}
     </Page>
   );

@@ -6,7 +6,7 @@ import { api, ask } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
-import { count } from "~/blocks/wording";
+import { count, many } from "~/blocks/wording";
 import { Grid, type Column } from "~/grid/Grid";
 import { useWindow, type FetchPage } from "~/grid/useWindow";
 import type { LinkRecord, Project } from "./projects";
@@ -78,7 +78,7 @@ export function RecordsTab({ project, updatedAt }: { project: Project; updatedAt
               </Button>
             }
           >
-            The project has {count(project.progress.total)} records in other states or rows.
+            The project has {many(project.progress.total, "record")} in other states or rows.
           </Empty>
         ) : (
           <Empty kind="nothing" title="No records" />
@@ -145,14 +145,15 @@ function useColumns(project: Project): Column<LinkRecord>[] {
   return useMemo(() => {
     const others = (JSON.parse(columns) as string[]).filter((one) => one !== name).slice(0, 2);
     return [
-      { id: "number", header: "Row", width: 70, align: "right", cell: (row) => row.number },
+      { id: "number", header: "Row", width: 62, align: "right", cell: (row) => row.number },
+      { id: "name", header: name ?? "Name", width: 180, grows: true, twoLines: true, cell: (row) => (name === null ? "" : (row.cells[name] ?? "–")) },
       { id: "state", header: "State", width: 150, cell: (row) => <RecordBadge state={row.state} /> },
-      { id: "name", header: name ?? "Name", width: 200, cell: (row) => (name === null ? "" : (row.cells[name] ?? "–")) },
       { id: "score", header: "Score", width: 70, align: "right", cell: (row) => score(row.score) },
       {
         id: "candidate",
         header: "Best candidate",
-        width: 250,
+        width: 230,
+        twoLines: true,
         cell: (row) => (row.entity === null ? (row.error ?? "–") : `${row.label ?? ""} (${row.entity})`),
       },
       { id: "gap", header: "Ahead by", width: 90, align: "right", cell: (row) => score(row.gap) },

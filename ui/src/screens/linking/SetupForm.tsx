@@ -1,6 +1,7 @@
 // What columns mean and how records are matched; the same form for a new project and one that is there.
 import { Accordion, Alert, Group, NativeSelect, NumberInput, SimpleGrid, Stack, Table, Text, TextInput, Title } from "@mantine/core";
 import { Info } from "lucide-react";
+import { many } from "~/blocks/wording";
 import { WEIGHTS, type Options } from "./options";
 import { choiceOf, CHOICES, featureName, given, oddities, OTHER, roleOf, type Roles } from "./roles";
 
@@ -202,7 +203,7 @@ export function PreviewTable({ columns, rows, more }: { columns: string[]; rows:
       <Group justify="space-between">
         <Title order={2}>First rows</Title>
         <Text size="xs" c="dimmed">
-          {more ? `The first ${rows.length} rows; there are more.` : `All ${rows.length} rows.`}
+          {more ? `The first ${many(rows.length, "row")}; there are more.` : rows.length === 1 ? "The only row." : `All ${many(rows.length, "row")}.`}
         </Text>
       </Group>
       <Table.ScrollContainer minWidth={Math.min(1200, 80 + columns.length * 140)} maxHeight={320} type="native" tabIndex={0} aria-label="First rows" role="region">

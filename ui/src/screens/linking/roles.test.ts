@@ -24,6 +24,7 @@ test("odd first rows are told", () => {
   expect(oddities(ROLES, [{ who: "Ada" }, { who: "Bob" }])).toEqual([]);
   expect(oddities(ROLES, [{ who: "Ada" }, {}, { who: "Ada" }])).toHaveLength(2);
   expect(oddities(ROLES, [{ who: "12" }])[0]).toContain("no letters");
+  expect(oddities(ROLES, [{ who: "Ada" }, {}])[0]).toContain("1 of the first 2 rows has no name");
 });
 
 test("features have the words of the roles", () => {

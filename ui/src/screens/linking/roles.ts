@@ -1,5 +1,6 @@
 // What columns are read as, in the words people choose from.
 import type { Schemas } from "~/api/client";
+import { many } from "~/blocks/wording";
 
 export type Role = Schemas["RoleBody"];
 export type Roles = Record<string, Role>;
@@ -99,9 +100,9 @@ export function oddities(roles: Roles, rows: Record<string, string>[]): string[]
   const first = names.filter((name) => name !== "");
   const twice = first.length - new Set(first).size;
   const said: string[] = [];
-  if (empty > 0) said.push(`${empty} of the first ${rows.length} rows have no name: nothing can be searched for them.`);
+  if (empty > 0) said.push(`${empty} of the first ${many(rows.length, "row")} ${empty === 1 ? "has" : "have"} no name: nothing can be searched for there.`);
   if (first.length > 0 && first.every((name) => !/\p{L}/u.test(name))) said.push(`The column ${column} holds no letters. Is it the name?`);
-  if (twice > 0) said.push(`${twice} of the first ${rows.length} names are there more than once. Equal names are searched once.`);
+  if (twice > 0) said.push(`${twice} of the first ${many(rows.length, "name")} ${twice === 1 ? "is" : "are"} there more than once. Equal names are searched once.`);
   return said;
 }
 

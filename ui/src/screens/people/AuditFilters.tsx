@@ -2,9 +2,9 @@ import { Autocomplete, Button, Group, Select, Switch, TextInput } from "@mantine
 import { X } from "lucide-react";
 import { useState } from "react";
 import { known } from "~/address";
+import { fromField, toField } from "~/blocks/timeField";
 import { useMe } from "~/shell/me";
 import { ACTIONS, AUDIT_KINDS, kindWord } from "./auditWords";
-import { localTime } from "./localTime";
 
 export type Filters = { actor?: string; action?: string; kind?: string; object?: string; since?: string; until?: string; looks?: true };
 
@@ -81,7 +81,7 @@ function Typed({ label, value, onDone, choices, placeholder }: TypedProps) {
 }
 
 function Time({ label, value, onDone }: { label: string; value: string | undefined; onDone: (value: string) => void }) {
-  const shown = value === undefined ? "" : localTime(value);
+  const shown = toField(value);
   return (
     <TextInput
       key={shown}
@@ -91,7 +91,7 @@ function Time({ label, value, onDone }: { label: string; value: string | undefin
       defaultValue={shown}
       onBlur={(event) => {
         const typed = event.currentTarget.value;
-        if (typed !== shown) onDone(typed === "" ? "" : new Date(typed).toISOString());
+        if (typed !== shown) onDone(fromField(typed) ?? "");
       }}
     />
   );

@@ -9,6 +9,7 @@ import { Empty } from "~/blocks/Empty";
 import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
+import { Wide } from "~/blocks/Wide";
 import { moment } from "~/blocks/wording";
 import { CopyField } from "./CopyField";
 
@@ -53,7 +54,7 @@ export function Tokens() {
           A script or another program needs one to use the API as you.
         </Empty>
       ) : (
-        <Table.ScrollContainer minWidth={720}>
+        <Wide minWidth={720} deeds>
           <Table verticalSpacing="xs">
             <Table.Thead>
               <Table.Tr>
@@ -70,7 +71,7 @@ export function Tokens() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Wide>
       )}
       {found.hasNextPage && (
         <Button variant="default" loading={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()} style={{ alignSelf: "center" }}>

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { api, ask } from "~/api/client";
 import { tellDone } from "~/api/queries";
 import { Loading, Trouble } from "~/blocks/Trouble";
+import { Wide } from "~/blocks/Wide";
 import type { Role } from "~/shell/me";
 import { UserRow } from "./UserRow";
 import { MAY } from "./You";
@@ -36,7 +37,7 @@ export function Users() {
       ) : found.isError ? (
         <Trouble error={found.error} again={() => void found.refetch()} />
       ) : (
-        <Table.ScrollContainer minWidth={760}>
+        <Wide minWidth={760} deeds>
           <Table verticalSpacing="xs">
             <Table.Thead>
               <Table.Tr>
@@ -53,7 +54,7 @@ export function Users() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Wide>
       )}
       {found.hasNextPage && (
         <Button variant="default" loading={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()} style={{ alignSelf: "center" }}>

@@ -1,6 +1,6 @@
 // The audit log in sentences: "ann paused stage fetch: provider down". Pure, so that it can be tested.
 import type { Schemas } from "~/api/client";
-import { count, many, sentence } from "~/blocks/wording";
+import { many, sentence } from "~/blocks/wording";
 
 export type AuditEntry = Schemas["AuditEntry"];
 
@@ -182,7 +182,7 @@ function moreOf({ action, details }: AuditEntry): string | null {
 function setting(value: unknown): string {
   if (value === null || value === undefined) return "for ever";
   if (typeof value === "boolean") return value ? "on" : "off";
-  return typeof value === "number" ? `${count(value)} days` : String(value);
+  return typeof value === "number" ? many(value, "day") : String(value);
 }
 
 /** Every action that this page knows, for the filter. */

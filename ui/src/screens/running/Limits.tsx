@@ -10,6 +10,7 @@ import { Page } from "~/blocks/Page";
 import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
+import { Wide } from "~/blocks/Wide";
 import { count, many } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
 import { LimitActions, LimitForm } from "./LimitActions";
@@ -73,7 +74,7 @@ export function Limits() {
           Nobody has limited or closed this key. {many(all.length, "other limit")} {all.length === 1 ? "is" : "are"} there.
         </Empty>
       ) : (
-        <Table.ScrollContainer minWidth={960}>
+        <Wide minWidth={960} deeds>
           <Table verticalSpacing="xs" highlightOnHover>
             <Table.Thead>
               <Table.Tr>
@@ -92,7 +93,7 @@ export function Limits() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Wide>
       )}
       {found.hasNextPage && (
         <Group justify="center">

@@ -14,6 +14,7 @@ import { Page } from "~/blocks/Page";
 import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
+import { Wide } from "~/blocks/Wide";
 import { moment } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
 
@@ -37,7 +38,7 @@ export function Schedules() {
           A task with <code>schedule="0 6 * * *"</code> in its declaration appears here when a worker starts.
         </Empty>
       ) : (
-        <Table.ScrollContainer minWidth={760}>
+        <Wide minWidth={760} deeds>
           <Table verticalSpacing="xs" highlightOnHover>
             <Table.Thead>
               <Table.Tr>
@@ -54,7 +55,7 @@ export function Schedules() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Wide>
       )}
       {shown && <Detail schedule={shown} onClose={() => void navigate({ search: {} })} />}
     </Page>

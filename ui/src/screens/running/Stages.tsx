@@ -7,6 +7,7 @@ import { Empty } from "~/blocks/Empty";
 import { GoTo } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
+import { Wide } from "~/blocks/Wide";
 import { count, duration, rate } from "~/blocks/wording";
 import { StageActions } from "./StageActions";
 import { PausedNote, Processors, Transport } from "./StageParts";
@@ -56,7 +57,7 @@ export function Stages() {
           {count(all.length)} stages are there, and the filters hide them all.
         </Empty>
       ) : (
-        <Table.ScrollContainer minWidth={960}>
+        <Wide minWidth={960} deeds>
           <Table verticalSpacing="xs" highlightOnHover>
             <Table.Thead>
               <Table.Tr>
@@ -79,7 +80,7 @@ export function Stages() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Wide>
       )}
     </Page>
   );

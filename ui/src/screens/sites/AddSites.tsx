@@ -2,16 +2,16 @@ import { Alert, Button, FileInput, Group, Modal, SegmentedControl, Stack, Table,
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { api, ask, refused, type Schemas } from "~/api/client";
+import { api, ask, sendForm, type Schemas } from "~/api/client";
 import { tellDone } from "~/api/queries";
 import { GoToButton } from "~/blocks/links";
 import { Loading, Trouble } from "~/blocks/Trouble";
+import { Wide } from "~/blocks/Wide";
 import { count, many } from "~/blocks/wording";
 import { countAddresses } from "./addresses";
 import { AddOptions, type Wanted } from "./AddOptions";
 import { modelsQuery } from "./queries";
 import type { ADDING } from "./routes";
-import { Wide } from "./Wide";
 
 type Source = "one" | (typeof ADDING)[number];
 type Places = { url: string; text: string; sitemap: string; file: File | null };
@@ -163,9 +163,7 @@ async function sent(source: Source, places: Places, wanted: Wanted, key: string)
   const form = new FormData();
   for (const [field, value] of Object.entries(chosen)) if (value !== undefined) form.set(field, Array.isArray(value) ? value.join(",") : String(value));
   form.set("file", places.file ?? "");
-  const response = await fetch("/api/analyses", { method: "POST", body: form, headers, credentials: "same-origin" });
-  if (!response.ok) throw await refused(response);
-  return (await response.json()) as Schemas["AddedBody"];
+  return sendForm("/api/analyses", form, { headers });
 }
 
 /** Some of what was given is no site: told before somebody goes on. */

@@ -1,24 +1,27 @@
 import { Badge, Button, Group, Stack, Table, Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { CircleArrowUp, Globe, Hand } from "lucide-react";
-import { useState } from "react";
+import { Globe, Hand } from "lucide-react";
 import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
 import { Everybodys } from "~/blocks/Everybodys";
 import { GoTo } from "~/blocks/links";
+import { NewPill } from "~/blocks/NewPill";
 import { Page } from "~/blocks/Page";
 import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
-import { count, many, percent } from "~/blocks/wording";
+import { Wide } from "~/blocks/Wide";
+import { count, percent } from "~/blocks/wording";
+import { useStanding } from "~/grid/useStanding";
 import { Allowed } from "~/shell/Allowed";
 import { useWhose } from "~/shell/me";
 import { AddSites } from "./AddSites";
 import { StageProgress } from "./StageProgress";
-import { Wide } from "./Wide";
 
 type Analysis = Schemas["AnalysisBody"];
+
+const idOf = (one: Analysis) => one.jobId;
 
 export function Analyses() {
   const search = useSearch({ from: "/sites" });
@@ -54,17 +57,11 @@ function List({ everybody, add }: { everybody: boolean; add: () => void }) {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.nextCursor ?? undefined,
   });
-  const all = found.data?.pages.flatMap((page) => page.items) ?? [];
-  // What came since somebody looks waits in a pill: no row moves under the pointer.
-  const [top, setTop] = useState<number | null>(null);
-  const newest = all[0]?.jobId ?? null;
-  if (top === null && newest !== null) setTop(newest);
-  const shown = all.filter((one) => top === null || one.jobId <= top);
-  const news = all.length - shown.length;
+  const { rows, waiting, showNew } = useStanding(found, String(everybody), idOf);
 
   if (found.isPending) return <Loading />;
   if (found.isError && !found.data) return <Trouble error={found.error} again={() => void found.refetch()} />;
-  if (all.length === 0 && !found.hasNextPage)
+  if (rows.length === 0 && !found.hasNextPage)
     return (
       <Empty
         kind="nothing"
@@ -80,13 +77,7 @@ function List({ everybody, add }: { everybody: boolean; add: () => void }) {
     );
   return (
     <Stack>
-      {news > 0 && (
-        <Group justify="center">
-          <Button size="compact-sm" radius="xl" leftSection={<CircleArrowUp size={14} aria-hidden />} onClick={() => setTop(newest)}>
-            {many(news, "new analysis", "new analyses")}
-          </Button>
-        </Group>
-      )}
+      <NewPill waiting={waiting} onShow={showNew} />
       <Wide minWidth={820}>
         <Table verticalSpacing="sm" highlightOnHover aria-label="Analyses">
           <Table.Thead>
@@ -98,7 +89,7 @@ function List({ everybody, add }: { everybody: boolean; add: () => void }) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {shown.map((one) => (
+            {rows.map((one) => (
               <Row key={one.jobId} analysis={one} owner={everybody} />
             ))}
           </Table.Tbody>

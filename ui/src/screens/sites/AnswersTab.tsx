@@ -3,13 +3,13 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { CircleCheck, CircleDashed, CircleX, type LucideIcon } from "lucide-react";
 import type { Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
+import { Wide } from "~/blocks/Wide";
 import { AnswerDrawer } from "./AnswerDrawer";
 import { optionsOf } from "./queries";
 import { notYet, type Analysis, type Detail } from "./Site";
 import classes from "./sites.module.css";
 import { isOpen } from "./stages";
 import { OFFLINE, verdictOf, type Verdict } from "./verdict";
-import { Wide } from "./Wide";
 
 type Prompt = Schemas["PromptBody"];
 

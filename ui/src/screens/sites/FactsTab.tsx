@@ -3,12 +3,12 @@ import type { ReactNode } from "react";
 import type { Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
 import { Facts } from "~/blocks/Facts";
+import { Wide } from "~/blocks/Wide";
 import { count } from "~/blocks/wording";
 import { Outside } from "./Outside";
 import { notYet, type Detail } from "./Site";
 import classes from "./sites.module.css";
 import { pagesWith } from "./where";
-import { Wide } from "./Wide";
 
 type SiteFacts = Schemas["SiteFacts"];
 

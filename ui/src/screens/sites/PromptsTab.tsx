@@ -6,6 +6,7 @@ import { api, ask, type Schemas } from "~/api/client";
 import { tellDone } from "~/api/queries";
 import { Confirm } from "~/blocks/Confirm";
 import { Empty } from "~/blocks/Empty";
+import { Wide } from "~/blocks/Wide";
 import { many, sentence } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
 import { Outside } from "./Outside";
@@ -13,7 +14,6 @@ import { PromptEditor } from "./PromptEditor";
 import { RunAgain } from "./RunAgain";
 import { notYet, type Analysis, type Detail } from "./Site";
 import { isOpen } from "./stages";
-import { Wide } from "./Wide";
 
 type Prompt = Schemas["PromptBody"];
 

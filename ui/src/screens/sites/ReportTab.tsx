@@ -2,8 +2,8 @@ import { Anchor, Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { ExternalLink } from "lucide-react";
 import { api, ask } from "~/api/client";
+import { Markdown } from "~/blocks/Markdown";
 import { Loading, Trouble } from "~/blocks/Trouble";
-import { Markdown } from "./Markdown";
 import type { Detail } from "./Site";
 
 /** The report as the customer reads it. */
@@ -26,7 +26,7 @@ export function ReportTab({ site }: { site: Detail }) {
           open it in a new tab <ExternalLink size={12} aria-hidden />
         </Anchor>
       </Group>
-      <Markdown text={String(found.data)} />
+      <Markdown text={String(found.data)} most={Infinity} />
     </Stack>
   );
 }

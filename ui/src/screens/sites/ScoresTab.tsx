@@ -2,11 +2,11 @@ import { Card, List, SimpleGrid, Stack, Table, Text, Title } from "@mantine/core
 import type { ReactNode } from "react";
 import type { Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
+import { Wide } from "~/blocks/Wide";
 import { count, many, percent, sentence } from "~/blocks/wording";
 import { cost } from "./estimate";
 import { notYet, type Detail } from "./Site";
 import classes from "./sites.module.css";
-import { Wide } from "./Wide";
 
 type Share = Schemas["Share"];
 

@@ -1,14 +1,14 @@
 import { Alert, Button, Group, SegmentedControl, Stack, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Hand, RefreshCw, RotateCcw } from "lucide-react";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { count, many } from "~/blocks/wording";
 import { Grid } from "~/grid/Grid";
-import { useWindow, type FetchPage } from "~/grid/useWindow";
+import { useKnownRows } from "~/grid/useKnownRows";
+import { useWindow, type FetchPage, type GridWindow } from "~/grid/useWindow";
 import { Allowed } from "~/shell/Allowed";
 import { Approve } from "./Approve";
 import { optionsOf } from "./queries";
@@ -30,8 +30,13 @@ const ENDED: Record<Shown | "all", Schemas["RerunBody"]["statuses"]> = {
   failed: ["ERROR"],
   done: ["DONE", "NOT_FOUND", "SKIPPED", "CANCELLED"],
 };
-const MOST_NOW = 200;
 const idOf = (site: Site) => site.siteId;
+const differs = (was: Site, now: Site) => JSON.stringify(was) !== JSON.stringify(now);
+
+async function sitesNow(jobId: number, ids: number[]): Promise<Site[]> {
+  const now = await ask(api.GET("/api/analyses/{jobId}/sites/now", { params: { path: { jobId }, query: { ids: ids.join(",") } } }));
+  return now.items;
+}
 
 /** Its sites, however many, in the order they were given; those in some state: what changed last first. */
 export function SiteList({ analysis }: { analysis: Detail }) {
@@ -39,34 +44,29 @@ export function SiteList({ analysis }: { analysis: Detail }) {
   const { show } = useSearch({ from: "/sites/$jobId" });
   const navigate = useNavigate();
   const [deed, setDeed] = useState<Deed | null>(null);
-  const [visible, setVisible] = useState<string>("");
   const statuses = show && STATUSES[show];
 
+  const held = useRef<GridWindow<Site> | null>(null);
+  const { fresh, see, loaded } = useKnownRows<Site>({ grid: held, idOf, concerns: (changed) => changed === jobId, fetchNow: (ids) => sitesNow(jobId, ids), differs });
   const fetchPage = useCallback<FetchPage<Site>>(
     async (where, pageSize, signal) => {
+      const began = performance.now();
       const page = await ask(api.GET("/api/analyses/{jobId}/sites", { params: { path: { jobId }, query: { ...where, pageSize, statuses } }, signal }));
+      loaded(page.items.map(idOf), began);
       return { ...page, more: (where.before ? page.previousCursor : page.nextCursor) !== null };
     },
-    [jobId, statuses],
+    [jobId, statuses, loaded],
   );
   const list = useWindow({ listKey: `${jobId} ${statuses ?? ""}`, fetchPage, idOf });
-  const { rows, patch, restart } = list;
-
-  // What is on screen is asked again whenever the job says that something happened.
-  const now = useQuery({
-    queryKey: ["job", jobId, "sites", visible],
-    queryFn: ({ signal }) => ask(api.GET("/api/analyses/{jobId}/sites/now", { params: { path: { jobId }, query: { ids: visible } }, signal })),
-    enabled: visible !== "",
+  useLayoutEffect(() => {
+    held.current = list;
   });
-  useEffect(() => {
-    if (now.data) patch(now.data.items);
-  }, [now.data, patch]);
-  const onVisible = useCallback((ids: (number | string)[]) => setVisible(ids.slice(0, MOST_NOW).join(",")), []);
+  const { rows, restart } = list;
 
   const shown = shownCount(analysis, show);
-  const [loaded, setLoaded] = useState({ statuses, shown });
-  if (loaded.statuses !== statuses) setLoaded({ statuses, shown });
-  const moved = show !== undefined && loaded.shown !== shown;
+  const [began, setBegan] = useState({ statuses, shown });
+  if (began.statuses !== statuses) setBegan({ statuses, shown });
+  const moved = show !== undefined && began.shown !== shown;
 
   const picking = usePicking(rows, idOf, `${jobId} ${statuses ?? ""}`);
   const picked = picking.all ? "all" : picking.rows;
@@ -93,7 +93,7 @@ export function SiteList({ analysis }: { analysis: Detail }) {
             radius="xl"
             leftSection={<RefreshCw size={14} aria-hidden />}
             onClick={() => {
-              setLoaded({ statuses, shown });
+              setBegan({ statuses, shown });
               restart();
             }}
           >
@@ -133,7 +133,8 @@ export function SiteList({ analysis }: { analysis: Detail }) {
           first={list.first}
           last={list.last}
           onMore={list.more}
-          onVisible={onVisible}
+          onVisible={see}
+          fresh={fresh}
           height={`min(60vh, ${Math.max(3, shown) * 36 + 60}px)`}
         />
       )}

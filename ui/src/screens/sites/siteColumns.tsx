@@ -17,31 +17,35 @@ export function siteColumns(jobId: number, again: (site: Site, from: StageName) 
     {
       id: "address",
       header: "Address",
-      width: 220,
+      width: 212,
+      grows: true,
+      twoLines: true,
       cell: (site) => (
         <GoTo to="/sites/$jobId/$siteId" params={{ jobId: String(jobId), siteId: String(site.siteId) }} inherit>
           <span title={site.url}>{shortAddress(site.url)}</span>
         </GoTo>
       ),
     },
+    // Beside the address, so that a thumb finds it without moving the list.
+    { id: "again", header: "Again", width: 68, cell: (site) => <AgainMenu site={site} again={again} /> },
     ...STAGES.map((stage, index): Column<Site> => ({
       id: stage,
       header: STAGE_NAMES[stage],
-      width: 136,
+      width: 148,
       cell: (site) => <StageChip site={site} index={index} />,
     })),
-    { id: "coverage", header: "Coverage", width: 86, align: "right", cell: (site) => <Share share={site.scores?.coverage} /> },
+    { id: "coverage", header: "Coverage", width: 92, align: "right", cell: (site) => <Share share={site.scores?.coverage} /> },
     { id: "visibility", header: "Visibility", width: 86, align: "right", cell: (site) => <Share share={site.scores?.visibility} /> },
     { id: "cost", header: "Cost", width: 68, align: "right", cell: (site) => cost(site.scores?.cost) },
-    { id: "again", header: "Again", width: 64, cell: (site) => <AgainMenu site={site} again={again} /> },
     {
       id: "about",
       header: "Error, or what it waits for",
-      width: 420,
+      width: 360,
+      twoLines: true,
       cell: (site) => {
         const text = site.error ?? site.why;
         return text ? (
-          <Text span size="sm" c={site.state === "ERROR" ? "red" : "dimmed"} title={text}>
+          <Text span inherit c={site.state === "ERROR" ? "red" : "dimmed"} title={text}>
             {text}
           </Text>
         ) : null;

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { api, ask } from "~/api/client";
 import { JobRow } from "~/blocks/JobRow";
 import { Loading, Trouble } from "~/blocks/Trouble";
+import { Wide } from "~/blocks/Wide";
 
 const KINDS = ["csv", "xlsx", "images"];
 
@@ -26,7 +27,7 @@ export function RecentUploads() {
           None yet. What you upload appears here with how far it is.
         </Text>
       ) : (
-        <Table.ScrollContainer minWidth={560}>
+        <Wide minWidth={560}>
           <Table verticalSpacing="xs">
             <Table.Thead>
               <Table.Tr>
@@ -42,7 +43,7 @@ export function RecentUploads() {
             ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Wide>
       )}
     </Stack>
   );

@@ -1,5 +1,5 @@
 // How a file is to be read, and the forms that say so to the service.
-import { refused, Problem, AWAY, type Schemas } from "~/api/client";
+import { sendForm, type Schemas } from "~/api/client";
 import type { Roles } from "./roles";
 import type { DELIMITERS } from "./search";
 
@@ -51,15 +51,7 @@ export async function fetchPreview(files: File[], reading: Reading, roles: Roles
     form.set("sizeBytes", String(first.size));
   }
   fields(form, reading, roles ? { roles } : {});
-  let answer: Response;
-  try {
-    answer = await fetch("/api/uploads/preview", { method: "POST", body: form, signal, credentials: "same-origin" });
-  } catch (error) {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Problem(AWAY, { detail: "Penstock does not answer. It may be restarting; this page tries again." });
-  }
-  if (!answer.ok) throw await refused(answer);
-  return (await answer.json()) as Preview;
+  return sendForm("/api/uploads/preview", form, { signal });
 }
 
 export function submission(files: File[], reading: Reading, options: Record<string, unknown>, name: string): FormData {

@@ -9,6 +9,7 @@ import { GoTo } from "~/blocks/links";
 import { StateBadge } from "~/blocks/StateBadge";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
+import { Wide } from "~/blocks/Wide";
 import { Allowed } from "~/shell/Allowed";
 import { AddPlace } from "./AddPlace";
 import { ForgetPlace } from "./ForgetPlace";
@@ -62,7 +63,7 @@ export function Places() {
           An admin can have a folder of the server, a bucket or an FTP server watched. Its files then need no upload.
         </Empty>
       ) : (
-        <Table.ScrollContainer minWidth={820}>
+        <Wide minWidth={820} deeds>
           <Table verticalSpacing="xs" highlightOnHover>
             <Table.Thead>
               <Table.Tr>
@@ -79,7 +80,7 @@ export function Places() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Wide>
       )}
       {adding && <AddPlace onClose={() => setAdding(false)} />}
       {scanning !== undefined && <ScanNow source={scanning} onClose={() => setScanning(undefined)} />}

@@ -1,4 +1,5 @@
 import type { Schemas } from "~/api/client";
+import { count, many } from "~/blocks/wording";
 
 export type Place = Schemas["SourceItem"];
 export type Report = Schemas["ScanReport"];
@@ -26,7 +27,6 @@ export function reportWords(report: Report): string {
     [report.failed, "to be tried again"],
     [report.gone, "gone"],
   ];
-  const told = parts.filter(([number]) => number > 0).map(([number, words]) => `${number.toLocaleString("en")} ${words}`);
-  const seen = report.seen === 1 ? "1 file seen" : `${report.seen.toLocaleString("en")} files seen`;
-  return [seen, ...told].join(", ") + (report.more ? "; more is left for the next scan" : "");
+  const told = parts.filter(([number]) => number > 0).map(([number, words]) => `${count(number)} ${words}`);
+  return [`${many(report.seen, "file")} seen`, ...told].join(", ") + (report.more ? "; more is left for the next scan" : "");
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { webAddress } from "~/blocks/webAddress";
 import { blocksOf, inlineOf, type Inline } from "./markdown";
+import { webAddress } from "./webAddress";
 
 function bare(parts: Inline[]): string {
   return parts.map((one) => ("inside" in one ? bare(one.inside) : one.text)).join("");
@@ -38,7 +38,11 @@ test("only http and https are addresses", () => {
 
 test("a link to anything else is shown as it was written", () => {
   const found = inlineOf("[press](javascript:alert) and [x](data:text/html,y)");
-  expect(found).toEqual([{ kind: "text", text: "[press](javascript:alert) and [x](data:text/html,y)" }]);
+  expect(found.map((one) => (one.kind === "link" ? [one.href, one.written] : bare([one])))).toEqual([
+    [null, "[press](javascript:alert)"],
+    " and ",
+    [null, "[x](data:text/html,y)"],
+  ]);
 });
 
 test("markup is text", () => {
@@ -61,6 +65,32 @@ test("a heading is told without its closing signs", () => {
   expect(blocksOf("#none")[0]?.kind).toBe("paragraph");
 });
 
+test("a table has a line below its head, and its cells may hold a stroke", () => {
+  const [table, rest] = blocksOf("| A | **B** |\n|---|:-:|\n| 1 | x \\| y |\n| alone |\n\nafter");
+  if (table?.kind !== "table") throw new Error("no table");
+  expect(table.head.map(bare)).toEqual(["A", "B"]);
+  expect(table.rows.map((row) => row.map(bare))).toEqual([["1", "x | y"], ["alone", ""]]);
+  expect(rest?.kind).toBe("paragraph");
+  expect(blocksOf("| no table\n| at all")[0]?.kind).toBe("paragraph");
+});
+
+test("links keep their address and their words, and hold no other link", () => {
+  expect(inlineOf("See [a \\[b\\] **c**](https://one.example/a%28b%29) now")).toMatchObject([
+    { text: "See " },
+    { href: "https://one.example/a%28b%29", inside: [{ text: "a [b] " }, { kind: "strong" }] },
+    { text: " now" },
+  ]);
+  expect(inlineOf("[https://one.example/](https://two.example/)")).toMatchObject([{ href: "https://two.example/", inside: [{ kind: "text" }] }]);
+});
+
+test("what strangers wrote stays text in a report: signs that are escaped, and entities, are what they were", () => {
+  expect(inlineOf("&lt;img src=x onerror=alert(1)\\> \\*\\*not strong\\*\\* \\[no](javascript:alert(1)) &amp;lt; \\$1")).toEqual([
+    { kind: "text", text: "<img src=x onerror=alert(1)> **not strong** [no](javascript:alert(1)) &lt; $1" },
+  ]);
+  expect(bare(inlineOf("**ends with a star\\***"))).toBe("ends with a star*");
+  expect(blocksOf("1\\. first")).toEqual([{ kind: "paragraph", inside: [{ kind: "text", text: "1. first" }] }]);
+});
+
 const LONG = 60_000;
 
 test.each([
@@ -71,6 +101,9 @@ test.each([
   ["backticks in a paragraph", `a ${"`".repeat(LONG)} b`],
   ["runs of backticks that grow", Array.from({ length: 340 }, (_, n) => "`".repeat(n + 1)).join("a")],
   ["an open backtick, and again", `${"``a ` ".repeat(LONG / 6)}`],
+  ["a table of one long cell", `|${"\\\\".repeat(LONG / 2)}\n|-|`],
+  ["strokes", `${"|".repeat(LONG / 2)}\n${"|-".repeat(LONG / 4)}`],
+  ["backslashes between stars", "*\\".repeat(LONG / 2)],
   ["addresses without an end", `http://${".".repeat(1000)} `.repeat(LONG / 1000)],
 ])("%s is read at once", (_name, text) => {
   const began = performance.now();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fromField, toField } from "./pendingTimes";
+import { fromField, toField } from "./timeField";
 
 test("a time goes from the field into the address and back", () => {
   const said = fromField("2026-11-16T13:05");

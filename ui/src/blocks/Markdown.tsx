@@ -1,22 +1,27 @@
-import { Anchor, Divider, Text } from "@mantine/core";
+import { Anchor, Divider, Table, Text, Title } from "@mantine/core";
 import { useMemo, type ReactNode } from "react";
-import { count } from "~/blocks/wording";
-import classes from "./articles.module.css";
 import { blocksOf, type Block, type Inline } from "./markdown";
+import classes from "./markdown.module.css";
+import { Wide } from "./Wide";
+import { count } from "./wording";
 
-/** A page with more than this would hold up the browser on every letter that is typed. */
-const MOST_SHOWN = 60_000;
 const SIZES = ["1.35rem", "1.2rem", "1.08rem", "1rem", "0.95rem", "0.95rem"];
 
+type Props = {
+  text: string;
+  /** Characters that are shown: what is shown anew with every letter that is typed must not hold up the browser. */
+  most?: number;
+};
+
 /** Markdown as elements of the page: what it does not know is shown as text. */
-export function Markdown({ text }: { text: string }) {
-  const blocks = useMemo(() => blocksOf(text.slice(0, MOST_SHOWN)), [text]);
+export function Markdown({ text, most = 60_000 }: Props) {
+  const blocks = useMemo(() => blocksOf(text.slice(0, most)), [text, most]);
   return (
     <div className={classes.markdown}>
       {blocks.map(block)}
-      {text.length > MOST_SHOWN && (
+      {text.length > most && (
         <Text size="sm" c="dimmed">
-          The first {count(MOST_SHOWN)} of {count(text.length)} characters are shown here.
+          The first {count(most)} of {count(text.length)} characters are shown here.
         </Text>
       )}
     </div>
@@ -26,11 +31,11 @@ export function Markdown({ text }: { text: string }) {
 function block(one: Block, key: number): ReactNode {
   switch (one.kind) {
     case "heading":
-      // No heading of the page: an article may begin with any level, and its title is the h1.
+      // The page has its h1 already, and a text may begin with any level.
       return (
-        <p key={key} className={classes.heading} style={{ fontSize: SIZES[one.level - 1] }}>
+        <Title key={key} order={one.level < 3 ? 2 : 3} className={classes.heading} fz={SIZES[one.level - 1]}>
           {one.inside.map(inline)}
-        </p>
+        </Title>
       );
     case "paragraph":
       return <p key={key}>{one.inside.map(inline)}</p>;
@@ -43,6 +48,29 @@ function block(one: Block, key: number): ReactNode {
         </ol>
       ) : (
         <ul key={key}>{one.items.map(item)}</ul>
+      );
+    case "table":
+      return (
+        <Wide key={key} minWidth={Math.min(480, one.head.length * 120)}>
+          <Table fz="sm">
+            <Table.Thead>
+              <Table.Tr>
+                {one.head.map((cell, column) => (
+                  <Table.Th key={column}>{cell.map(inline)}</Table.Th>
+                ))}
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {one.rows.map((row, number) => (
+                <Table.Tr key={number}>
+                  {row.map((cell, column) => (
+                    <Table.Td key={column}>{cell.map(inline)}</Table.Td>
+                  ))}
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Wide>
       );
     case "code":
       return (
@@ -79,7 +107,9 @@ function inline(one: Inline, key: number): ReactNode {
     case "strike":
       return <s key={key}>{one.inside.map(inline)}</s>;
     case "link":
-      return (
+      return one.href === null ? (
+        one.written
+      ) : (
         <Anchor key={key} href={one.href} target="_blank" rel="noopener noreferrer nofollow" inherit underline="always">
           {one.inside.map(inline)}
         </Anchor>

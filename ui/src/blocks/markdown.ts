@@ -1,17 +1,19 @@
 // A small part of Markdown, read into a tree. What it does not know stays text; nothing in it is ever markup.
-import { webAddress } from "~/blocks/webAddress";
+import { webAddress } from "./webAddress";
 
 export type Inline =
   | { kind: "text"; text: string }
   | { kind: "code"; text: string }
   | { kind: "strong" | "em" | "strike"; inside: Inline[] }
-  | { kind: "link"; href: string; inside: Inline[] };
+  /** Without an address it may lead to, it is shown as it was written. */
+  | { kind: "link"; href: string | null; written: string; inside: Inline[] };
 
 export type Block =
   | { kind: "heading"; level: number; inside: Inline[] }
   | { kind: "paragraph"; inside: Inline[] }
   | { kind: "quote"; blocks: Block[] }
   | { kind: "list"; ordered: boolean; start: number; items: Block[][] }
+  | { kind: "table"; head: Inline[][]; rows: Inline[][][] }
   | { kind: "code"; text: string }
   | { kind: "rule" };
 
@@ -46,6 +48,7 @@ function blockAt(lines: string[], at: number, line: string, depth: number): [Blo
   const heading = HEADING.exec(line);
   if (heading) return [{ kind: "heading", level: (heading[1] ?? "#").length, inside: inlineOf(headingText(heading[2] ?? "")) }, at + 1];
   if (RULE.test(line)) return [{ kind: "rule" }, at + 1];
+  if (isTable(line, lines[at + 1])) return table(lines, at, line);
   if (depth < DEEPEST && QUOTE.test(line)) return quoted(lines, at, depth);
   if (depth < DEEPEST && ITEM.test(line)) return listed(lines, at, depth);
   let to = at + 1;
@@ -107,9 +110,39 @@ function belongs(line: string | undefined, width: number): boolean {
   return line.length - line.trimStart().length >= width || ITEM.test(line);
 }
 
+function isTable(line: string, below: string | undefined): boolean {
+  if (!line.startsWith("|") || !below?.startsWith("|")) return false;
+  return cellsOf(below).every((cell) => /^:?-+:?$/.test(cell)) && cellsOf(below).length === cellsOf(line).length;
+}
+
+function table(lines: string[], at: number, line: string): [Block, number] {
+  const head = cellsOf(line);
+  let to = at + 2;
+  while (lines[to]?.startsWith("|")) to += 1;
+  const rows = lines.slice(at + 2, to).map((row) => {
+    const cells = cellsOf(row);
+    return head.map((_, column) => inlineOf(cells[column] ?? ""));
+  });
+  return [{ kind: "table", head: head.map((cell) => inlineOf(cell)), rows }, to];
+}
+
+/** What stands between the strokes; one behind a backslash is part of a cell. */
+function cellsOf(line: string): string[] {
+  const cells = [""];
+  for (let at = line.indexOf("|") + 1; at < line.length; at += 1) {
+    const sign = line.charAt(at);
+    if (sign === "|") cells.push("");
+    else cells.push((cells.pop() ?? "") + (sign === "\\" ? line.slice(at, (at += 1) + 1) : sign));
+  }
+  // What stands behind the last stroke is nothing.
+  if (cells.at(-1)?.trim() === "") cells.pop();
+  return cells.map((cell) => cell.trim());
+}
+
 // Each alternative begins with a character of its own, and none can be matched in two ways: no text takes long to read.
 const TOKEN =
-  /\\([\\`*_{}[\]()#+\-.!>~|])|(`{1,8})(?!`)([^`]{1,5000})\2(?!`)|\[([^[\]\n]{1,500})\]\(([^\s()<>]{1,2000})\)|\*\*((?:[^*\n]|\*(?!\*)){1,2000})\*\*|\*([^*\s][^*\n]{0,2000})\*|~~([^~\n]{1,2000})~~|(?<![\p{L}\p{N}])_([^_\s][^_\n]{0,2000})_(?![\p{L}\p{N}])|(https?:\/\/[^\s<>"'()[\]]{0,2000}[^\s<>"'()[\].,;:!?])/gu;
+  /\\([!-/:-@[-`{-~])|&(lt|gt|amp|quot);|(`{1,8})(?!`)([^`]{1,5000})\3(?!`)|!?\[((?:\\.|[^[\]\\\n]){1,500})\]\(([^\s()<>]{1,2000})\)|\*\*((?:\\.|[^*\n\\]|\*(?!\*)){1,2000})\*\*|\*(?![\s*])((?:\\.|[^*\n\\]){1,2000})\*|~~([^~\n]{1,2000})~~|(?<![\p{L}\p{N}])_([^_\s][^_\n]{0,2000})_(?![\p{L}\p{N}])|(https?:\/\/[^\s<>"'()[\]]{0,2000}[^\s<>"'()[\].,;:!?])/gu;
+const ENTITIES: Record<string, string> = { lt: "<", gt: ">", amp: "&", quot: '"' };
 
 export function inlineOf(text: string, depth = 0): Inline[] {
   if (depth > 3) return [{ kind: "text", text }];
@@ -133,22 +166,21 @@ export function inlineOf(text: string, depth = 0): Inline[] {
 }
 
 function tokenOf(match: RegExpMatchArray, depth: number): Inline | string {
-  const [whole, escaped, , code, label, address, strong, em, strike, alsoEm, bare] = match;
+  const [whole, escaped, entity, , code, label, address, strong, em, strike, alsoEm, bare] = match;
   const inside = (part: string) => inlineOf(part, depth + 1);
   if (escaped !== undefined) return escaped;
+  if (entity !== undefined) return ENTITIES[entity] ?? whole;
   if (code !== undefined) return { kind: "code", text: code };
   if (strong !== undefined) return { kind: "strong", inside: inside(strong) };
   if (em !== undefined) return { kind: "em", inside: inside(em) };
   if (alsoEm !== undefined) return { kind: "em", inside: inside(alsoEm) };
   if (strike !== undefined) return { kind: "strike", inside: inside(strike) };
-  if (label !== undefined && address !== undefined) {
-    const href = webAddress(address);
-    return href === null ? whole : { kind: "link", href, inside: [{ kind: "text", text: label }] };
-  }
-  if (bare !== undefined) {
-    const href = webAddress(bare);
-    return href === null ? bare : { kind: "link", href, inside: [{ kind: "text", text: bare }] };
-  }
-  return whole;
+  if (label !== undefined) return { kind: "link", href: webAddress(address), written: whole, inside: inside(label).flatMap(unlinked) };
+  return bare === undefined ? whole : { kind: "link", href: webAddress(bare), written: bare, inside: [{ kind: "text", text: bare }] };
 }
 
+/** An address within the words of a link is no link of its own. */
+function unlinked(one: Inline): Inline[] {
+  if (one.kind === "link") return one.inside;
+  return "inside" in one ? [{ ...one, inside: one.inside.flatMap(unlinked) }] : [one];
+}

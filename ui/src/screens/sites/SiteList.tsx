@@ -33,9 +33,9 @@ const ENDED: Record<Shown | "all", Schemas["RerunBody"]["statuses"]> = {
 const idOf = (site: Site) => site.siteId;
 const differs = (was: Site, now: Site) => JSON.stringify(was) !== JSON.stringify(now);
 
-async function sitesNow(jobId: number, ids: number[]): Promise<Site[]> {
+async function sitesNow(jobId: number, ids: number[]): Promise<Map<number, Site>> {
   const now = await ask(api.GET("/api/analyses/{jobId}/sites/now", { params: { path: { jobId }, query: { ids: ids.join(",") } } }));
-  return now.items;
+  return new Map(now.items.map((site) => [idOf(site), site]));
 }
 
 /** Its sites, however many, in the order they were given; those in some state: what changed last first. */

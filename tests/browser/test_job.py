@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Dialog, Page, expect
+from playwright.sync_api import Dialog, Page, Route, expect
 
 from tests.browser.looking import Looker
 from tests.browser.world import World
@@ -231,6 +231,11 @@ def test_what_stands_still_says_why_and_is_decided_about(looker: Looker, world: 
     expect(state(page)).not_to_have_attribute("data-state", "CANCELLED")
 
 
+def _many_rows(route: Route) -> None:
+    answer = route.fetch()
+    route.fulfill(response=answer, json=answer.json() | {"totalItems": 50_000})
+
+
 def test_a_job_is_exported_and_its_settings_tell_its_file_and_columns(
     looker: Looker, world: World, orders: int
 ) -> None:
@@ -258,6 +263,21 @@ def test_a_job_is_exported_and_its_settings_tell_its_file_and_columns(
     dialog.get_by_role("button", name=f"Download {rows} rows").click()
     expect(dialog.get_by_role("alert")).to_contain_text("The disk is full.")
     expect(dialog.get_by_role("alert")).to_contain_text("abc123")
+
+    page.unroute("**/export?*")
+    page.route(f"**/api/jobs/{orders}", _many_rows)
+    page.goto(f"/jobs/{orders}")
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as large:
+        dialog.get_by_role("button", name="Download 50,000 rows").click()
+    assert "oak-table" in large.value.path().read_text()
+    expect(dialog.get_by_role("status")).to_contain_text("Your browser saves the file")
+    page.context.route("**/export?*", lambda route: route.fulfill(**refuse))
+    with page.expect_popup() as told:
+        dialog.get_by_role("button", name="Download 50,000 rows").click()
+    expect(told.value.locator("body")).to_contain_text("The disk is full.")
+    told.value.close()
+    page.unroute_all(behavior="wait")
 
     file = {"file": (f"{IMAGE}.csv", f"Name,{quoted(SCRIPT)}\nlamp,{LINK}\n".encode())}
     fields = {"pipeline": "catalogue", "options": '{"roles": {"title": "Name"}}'}

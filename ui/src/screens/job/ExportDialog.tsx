@@ -4,7 +4,7 @@ import { CircleCheck, Download } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { Trouble } from "~/blocks/Trouble";
 import { bytes, count, many, percent } from "~/blocks/wording";
-import { fetchFile, type Arriving } from "./exporting";
+import { fetchFile, handOver, LARGE_ROWS, type Arriving } from "./exporting";
 
 type Format = "csv" | "xlsx";
 
@@ -29,18 +29,25 @@ export function ExportDialog({ path, rows, onClose }: Props) {
   const ending = useRef<AbortController | null>(null);
   useEffect(() => () => ending.current?.abort(), []);
 
+  const [handed, setHanded] = useState(false);
   const fetching = useMutation({
-    mutationFn: () => {
+    mutationFn: (address: string) => {
       const leaving = new AbortController();
       ending.current = leaving;
       setFar(null);
-      const query = new URLSearchParams({ format });
-      if (format === "csv" && safe) query.set("form", "safe");
-      if (format === "csv" && mark) query.set("bom", "true");
-      return fetchFile(`${path}?${query}`, leaving.signal, setFar);
+      return fetchFile(address, leaving.signal, setFar);
     },
     meta: { ownProblem: true, touches: [] },
   });
+  const download = () => {
+    const query = new URLSearchParams({ format });
+    if (format === "csv" && safe) query.set("form", "safe");
+    if (format === "csv" && mark) query.set("bom", "true");
+    const address = `${path}?${query}`;
+    if (rows < LARGE_ROWS) return fetching.mutate(address);
+    handOver(address);
+    setHanded(true);
+  };
   const stopped = fetching.error instanceof DOMException && fetching.error.name === "AbortError";
 
   return (
@@ -78,6 +85,11 @@ export function ExportDialog({ path, rows, onClose }: Props) {
         )}
         {fetching.isPending && <Far far={far} />}
         {fetching.isError && !stopped && <Trouble error={fetching.error} />}
+        {handed && (
+          <Alert icon={<Download aria-hidden />} role="status">
+            Your browser saves the file as it comes, and shows how far it is. If it is refused, a new tab says why.
+          </Alert>
+        )}
         {fetching.isSuccess && (
           <Alert color="green" icon={<CircleCheck aria-hidden />} role="status">
             <span className="stored">
@@ -95,7 +107,7 @@ export function ExportDialog({ path, rows, onClose }: Props) {
           >
             {fetching.isPending ? "Stop" : "Close"}
           </Button>
-          <Button leftSection={<Download size={16} aria-hidden />} loading={fetching.isPending} onClick={() => fetching.mutate()} data-autofocus>
+          <Button leftSection={<Download size={16} aria-hidden />} loading={fetching.isPending} onClick={download} data-autofocus>
             {rows === 0 ? "Download" : `Download ${count(rows)} ${rows === 1 ? "row" : "rows"}`}
           </Button>
         </Group>

@@ -16,26 +16,41 @@ export async function fetchFile(address: string, signal: AbortSignal, arrived: (
   if (!response.ok) throw await refused(response);
   const length = Number(response.headers.get("content-length"));
   const sizeBytes = Number.isSafeInteger(length) && length > 0 && !response.headers.get("content-encoding") ? length : null;
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
   let bytes = 0;
   arrived({ sizeBytes, bytes });
-  const counted = response.body?.pipeThrough(
-    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-      transform(piece, onward) {
-        bytes += piece.length;
-        arrived({ sizeBytes, bytes });
-        onward.enqueue(piece);
-      },
-    }),
-  );
-  // Gathered by the browser, which puts what is large on disk. It cannot save the answer to a POST by itself without leaving the page
-  // when it is refused.
-  const file = await new Response(counted, { headers: { "content-type": response.headers.get("content-type") ?? "" } }).blob().catch(() => {
-    signal.throwIfAborted();
+  try {
+    for (const reader = response.body?.getReader(); reader; ) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      pieces.push(value);
+      bytes += value.length;
+      arrived({ sizeBytes, bytes });
+    }
+  } catch (error) {
+    if (signal.aborted) throw error;
     throw new Problem(AWAY, { detail: "The file broke off before its end, and nothing was kept of it. Try again in a moment." });
-  });
+  }
   const name = fileName(response.headers.get("content-disposition"));
-  save(file, name);
+  save(new Blob(pieces, { type: response.headers.get("content-type") ?? "" }), name);
   return name;
+}
+
+/** From so many rows on the file is not held in memory: the browser saves it as it comes, and shows how far it is. */
+export const LARGE_ROWS = 50_000;
+
+/**
+ * Lets the browser save the answer to a POST. In a new tab, which closes when a file comes: a refusal is told there, and not in the place
+ * of this page. Frames are forbidden by the policy of the pages.
+ */
+export function handOver(address: string): void {
+  const form = document.createElement("form");
+  form.method = "post";
+  form.action = address;
+  form.target = "_blank";
+  document.body.append(form);
+  form.submit();
+  form.remove();
 }
 
 /** The name in a Content-Disposition; the one in UTF-8 counts before the plain one. */

@@ -1,16 +1,16 @@
-import { Alert, Button, Group, Paper, Radio, Stack, Tabs, Text, Textarea, TextInput, Title } from "@mantine/core";
+import { Alert, Button, FileButton, Group, Paper, Radio, Stack, Tabs, Text, Textarea, TextInput, Title } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { ClipboardPaste, FileUp, Info, Play, TriangleAlert } from "lucide-react";
-import { useState, type DragEvent } from "react";
+import { useRef, useState } from "react";
 import { api, ask } from "~/api/client";
 import { tellProblem } from "~/api/queries";
+import { DropZone } from "~/blocks/DropZone";
 import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { bytes, many } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
 import { create, nameOf, pastedFile, preview, type Preview } from "./dataset";
-import classes from "./linking.module.css";
 import { changes, optionsOf, type Options } from "./options";
 import { ALL, sourceName, useLinking, type Source } from "./projects";
 import { refusal, type Roles } from "./roles";
@@ -40,12 +40,11 @@ function Pick({ onFile, busy }: { onFile: (file: File) => void; busy: boolean })
   const { from } = route.useSearch();
   const navigate = route.useNavigate();
   const [text, setText] = useState("");
-  const [over, setOver] = useState(false);
-  function dropped(event: DragEvent): void {
-    event.preventDefault();
-    setOver(false);
-    const [first] = event.dataTransfer.files;
+  const reset = useRef<() => void>(null);
+  function take([first]: Iterable<File>): void {
     if (first) onFile(first);
+    // The same file may be chosen again after it was mended.
+    reset.current?.();
   }
   return (
     <Tabs value={from ?? "file"} onChange={(tab) => void navigate({ search: tab === "paste" ? { from: "paste" } : {}, replace: true })}>
@@ -58,33 +57,20 @@ function Pick({ onFile, busy }: { onFile: (file: File) => void; busy: boolean })
         </Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="file">
-        <label
-          className={classes.drop}
-          data-over={over || undefined}
-          onDragOver={(event) => {
-            event.preventDefault();
-            setOver(true);
-          }}
-          onDragLeave={() => setOver(false)}
-          onDrop={dropped}
-        >
-          <input
-            type="file"
-            accept=".csv,.tsv,.txt,.xlsx,.json"
-            disabled={busy}
-            onChange={(event) => {
-              const [first] = event.currentTarget.files ?? [];
-              if (first) onFile(first);
-              // The same file may be chosen again after it was mended.
-              event.currentTarget.value = "";
-            }}
-          />
+        <DropZone onFiles={take}>
           <FileUp size={28} strokeWidth={1.25} aria-hidden />
-          <Text fw={600}>Choose a CSV, XLSX or JSON file, or drop it here</Text>
+          <Text fw={600}>Drop a CSV, XLSX or JSON file here</Text>
           <Text size="sm" c="dimmed">
             Nothing is stored before you say so. The first row names the columns.
           </Text>
-        </label>
+          <FileButton accept=".csv,.tsv,.txt,.xlsx,.json" resetRef={reset} onChange={(file) => file && take([file])}>
+            {(props) => (
+              <Button {...props} loading={busy}>
+                Choose a file
+              </Button>
+            )}
+          </FileButton>
+        </DropZone>
       </Tabs.Panel>
       <Tabs.Panel value="paste">
         <Stack gap="xs">

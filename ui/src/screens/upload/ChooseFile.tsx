@@ -1,29 +1,15 @@
 import { Button, FileButton, Text, Title } from "@mantine/core";
 import { FileUp } from "lucide-react";
-import { useState } from "react";
+import { DropZone } from "~/blocks/DropZone";
 import { GoTo } from "~/blocks/links";
 import { Allowed } from "~/shell/Allowed";
 import { useRefusal } from "~/shell/me";
 import { choose } from "./chosen";
-import classes from "./upload.module.css";
 
 export function ChooseFile() {
-  const [over, setOver] = useState(false);
   const refusal = useRefusal("operator");
   return (
-    <div
-      className={classes.zone}
-      data-drop
-      data-over={over || undefined}
-      onDragEnter={() => setOver(true)}
-      onDragOver={() => setOver(true)}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setOver(false);
-        choose(event.dataTransfer.files);
-      }}
-    >
+    <DropZone onFiles={choose}>
       <FileUp size={36} strokeWidth={1.25} aria-hidden />
       <Title order={2} size="h3">
         Drop a file here, or on any other screen
@@ -44,6 +30,6 @@ export function ChooseFile() {
         Addresses of websites go to <GoTo to="/sites" underline="always">Sites</GoTo>, datasets to be matched to <GoTo to="/linking/new" underline="always">Linking</GoTo>, texts to{" "}
         <GoTo to="/articles" underline="always">Articles</GoTo>.
       </Text>
-    </div>
+    </DropZone>
   );
 }

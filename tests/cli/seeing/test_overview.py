@@ -40,7 +40,7 @@ async def test_status_counts_what_waits_without_counting_the_queue(
 
 
 async def test_status_shows_workers_rates_and_failures(
-    penstock: CommandLine, open_shop: Penstock, connection: asyncpg.Connection
+    penstock: CommandLine, open_shop: Penstock, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = [await open_shop.enqueue("greet", {"name": "a"}) for _ in range(5)]
     bad = await open_shop.enqueue("fail", {})
@@ -58,6 +58,9 @@ async def test_status_shows_workers_rates_and_failures(
     await penstock("stages", "pause", "greet")
     for _ in range(3):
         await open_shop.enqueue("greet", {"name": "a"})
+    [greet] = [view for view in (await overview(connection)).stages if view.label == "greet"]
+    assert (greet.eta_seconds, (greet.eta_cause or "").startswith("paused by ")) == (None, True)
+    monkeypatch.setattr("penstock.engine.overview.cause_of", lambda *_: None)  # as if nothing stopped it
     [greet] = [view for view in (await overview(connection)).stages if view.label == "greet"]
     assert greet.eta_seconds == pytest.approx(3 / greet.ended_per_second)
     text = (await penstock("status")).stdout

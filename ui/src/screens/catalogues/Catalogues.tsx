@@ -7,6 +7,7 @@ import { Page } from "~/blocks/Page";
 import { useWhose } from "~/shell/me";
 import { Lists } from "./Lists";
 import { Providers } from "./Providers";
+import { Allowed } from "~/shell/Allowed";
 
 const route = getRouteApi("/catalogues");
 
@@ -21,9 +22,11 @@ export function Catalogues() {
       actions={
         <>
           {tab === undefined && <Everybodys checked={everybody} onChange={(chosen) => void navigate({ search: (was) => ({ ...was, everybody: chosen }) })} />}
-          <GoToButton to="/upload" search={{ pipeline: "catalogue" }} leftSection={<Upload size={14} aria-hidden />}>
-            Upload a list
-          </GoToButton>
+          <Allowed role="operator">
+            <GoToButton to="/upload" search={{ pipeline: "catalogue" }} leftSection={<Upload size={14} aria-hidden />}>
+              Upload a list
+            </GoToButton>
+          </Allowed>
         </>
       }
     >

@@ -12,6 +12,7 @@ import { Wide } from "~/blocks/Wide";
 import { count, percent } from "~/blocks/wording";
 import { useStanding } from "~/grid/useStanding";
 import { finders, foundShare } from "./quality";
+import { Allowed } from "~/shell/Allowed";
 
 const idOf = (list: Schemas["CatalogueBody"]) => list.jobId;
 
@@ -32,9 +33,11 @@ export function Lists({ everybody }: { everybody: boolean }) {
         kind="nothing"
         title="No lists yet"
         action={
-          <GoToButton to="/upload" search={{ pipeline: "catalogue" }} variant="default">
-            Upload a list
-          </GoToButton>
+          <Allowed role="operator">
+            <GoToButton to="/upload" search={{ pipeline: "catalogue" }} variant="default">
+              Upload a list
+            </GoToButton>
+          </Allowed>
         }
       >
         A table of products, or photos of them, is looked up row by row. To try it: <code>penstock catalogue products import --sample</code>.

@@ -17,6 +17,7 @@ import { useStanding } from "~/grid/useStanding";
 import { useWhose } from "~/shell/me";
 import { JobTable } from "./JobTable";
 import { JOB_STATES } from "./routes";
+import { Allowed } from "~/shell/Allowed";
 
 type Job = Schemas["JobBody"];
 type State = Job["queueState"];
@@ -34,9 +35,11 @@ export function Jobs() {
       title="Jobs"
       about={filters.everybody ? "What everybody submitted, newest first." : "What you submitted, newest first."}
       actions={
-        <GoToButton to="/upload" leftSection={<Upload size={16} aria-hidden />}>
-          Upload
-        </GoToButton>
+        <Allowed role="operator">
+          <GoToButton to="/upload" leftSection={<Upload size={16} aria-hidden />}>
+            Upload
+          </GoToButton>
+        </Allowed>
       }
     >
       <FilterBar filters={filters} />
@@ -156,9 +159,11 @@ function NothingHere({ filtered, more }: { filtered: boolean; more?: () => void 
         kind="nothing"
         title="No jobs yet"
         action={
-          <GoToButton to="/upload" leftSection={<Upload size={16} aria-hidden />}>
-            Upload a file
-          </GoToButton>
+          <Allowed role="operator">
+            <GoToButton to="/upload" leftSection={<Upload size={16} aria-hidden />}>
+              Upload a file
+            </GoToButton>
+          </Allowed>
         }
       >
         A job is a file or a list of rows that is worked on. Upload one, and its rows appear here as they are stored.

@@ -132,7 +132,7 @@ async def test_what_admins_only_read_can_be_left_out(service: Service) -> None:
 
 def test_every_act_has_words_on_the_screen() -> None:
     words = set(re.findall(r'^  "?([a-z_.-]+)"?: "', (ROOT / "ui/src/screens/people/auditWords.ts").read_text(), re.M))
-    written = {*audit.LOOKS}
+    written = set()
     for path in (ROOT / "src/penstock").rglob("*.py"):
         written |= set(re.findall(r'entry\(\s*"([a-z_-]+(?:\.[a-z_.-]+)?)"', path.read_text()))
     assert written - words == set()

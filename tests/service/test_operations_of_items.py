@@ -1,11 +1,16 @@
 """Dead letters, groups of errors and single items over HTTP: seen and moved by their owners only."""
 
+import csv
+import io
 import json
 import time
 from pathlib import Path
 
 import httpx2
 
+from penstock.engine import items
+from penstock.intake.export import csv_file
+from penstock.intake.export.layout import layout_of
 from penstock.storage import outcomes
 from penstock.testing import drain
 from tests.service import world as worlds
@@ -112,6 +117,18 @@ async def test_a_row_that_was_edited_is_exported_once_and_not_run_again(service:
     assert (await ann.get(f"/api/tasks/{old}")).json()["status"] == "SKIPPED"
 
 
+async def test_a_row_that_is_edited_while_an_export_runs_is_in_the_file_as_it_was(service: Service) -> None:
+    world = await worlds.make(service)
+    ann = await service.client("ann")
+    layout = await layout_of(service.app, world.job_id)
+    await ann.patch(f"/api/dead-letters/{world.items['ERROR']}", json={"input": {"cells": ["lamp"]}})
+    data = b"".join([part async for part in csv_file.stream(service.app, layout)])
+    rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+    assert len(rows) == layout.rows
+    (edited,) = [row for row in rows if "edited and replayed" in row["Error"]]
+    assert (next(iter(edited.values())), edited["Status"]) == ("bad", "SKIPPED")
+
+
 async def _kept(service: Service) -> None:
     async with service.app.connection() as connection:
         assert not await promises.broken(connection)
@@ -153,6 +170,8 @@ async def test_an_edited_row_is_there_once_and_in_its_place(service: Service) ->
     assert [row for row, _ in await _rows(ann, world.job_id)] == sorted(places)
     for row, item in (places | {number: copy}).items():
         assert (await _rows(ann, world.job_id, fromRow=row))[0] == (row, item)
+    async with service.app.connection() as connection:
+        assert await items.id_now_of_row(connection, world.job_id, number) == copy
     beside = (await ann.get(f"{job}/items/{copy}/neighbours")).json()
     assert (beside["previous"], beside["next"]) == (places.get(number - 1), places.get(number + 1))
     listed = [item["itemId"] for item in (await ann.get(f"{job}/items?statuses=SKIPPED")).json()["items"]]

@@ -253,6 +253,33 @@ async def test_a_row_of_a_file_is_found_by_halving(filled: asyncpg.Connection) -
     assert "tasks_job" in indexes
 
 
+async def test_a_copy_far_behind_its_job_costs_nothing_where_nobody_wants_it(filled: asyncpg.Connection) -> None:
+    """Job 77 has 2,000 rows, then 25,000 of another job were stored, then one of its rows was edited."""
+    left_as_it_was = filled.transaction()
+    await left_as_it_was.start()
+    try:
+        await filled.execute(
+            """insert into penstock.jobs (id, pipeline) overriding system value values (77, 'mail'), (78, 'mail');
+               insert into penstock.tasks (entry, job_id, input)
+                   select 1, 77, jsonb_build_object('row', n, 'cells', '[]'::jsonb) from generate_series(1, 2000) n;
+               insert into penstock.tasks (entry, job_id, input) select 1, 78, '{}' from generate_series(1, 25000);
+               insert into penstock.tasks (entry, job_id, input, replaces)
+                   select 1, 77, input, id from penstock.tasks where job_id = 77 and input ->> 'row' = '7';
+               analyze penstock.tasks"""
+        )
+        last = await filled.fetchval("select max(id) from penstock.tasks where job_id = 77")
+        bounds = await filled.fetchrow(load("items").bounds, 77)
+        assert bounds["last"] - bounds["first"] == 1999
+        rows, indexes = await touched(filled, load("items").bounds, 77)
+        assert (rows["tasks"] <= 3, indexes) == (True, {"tasks_job"})
+        rows, indexes = await touched(filled, load("exports").edits, 77, last)
+        assert (rows["tasks"] <= 2, "tasks_edited" in indexes) == (True, True)
+        rows, _ = await touched(filled, load("items").by_row, 77, bounds["last"] - 5, 50)
+        assert rows["tasks"] <= 7
+    finally:
+        await left_as_it_was.rollback()
+
+
 async def test_a_page_of_jobs_reads_a_window_of_its_owner(filled: asyncpg.Connection) -> None:
     left_as_it_was = filled.transaction()
     await left_as_it_was.start()

@@ -86,7 +86,7 @@ async def _show(session: Session, job: int, row: int) -> None:
 
     app = await session.app()
     async with session.connection() as connection:
-        item_id = await items.id_of_row(connection, job, row)
+        item_id = await items.id_now_of_row(connection, job, row)
         item = await items.one(connection, item_id)
     task = await task_views.show(app, item_id)
     metadata = await app.job_by_id(job).metadata()

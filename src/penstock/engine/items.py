@@ -171,6 +171,12 @@ async def id_of_row(connection: Any, job_id: int, row: int) -> int:
     return found
 
 
+async def id_now_of_row(connection: Any, job_id: int, row: int) -> int:
+    """Of its last copy, where the row was edited."""
+    stored = await id_of_row(connection, job_id, row)
+    return (await items.standing_in(connection, [stored])).get(stored, stored)
+
+
 async def place_of(connection: Any, item: Item, sort: Sort) -> Place:
     """Where it stands in a list of its job."""
     if sort == "row":
@@ -230,8 +236,12 @@ def _item(row: Mapping[str, Any], columns: Sequence[str]) -> Item:
         result_too_large=bool(row["result_too_large"]),
         error=row["error"],
         why=_why(row),
-        looks_again_at=row["run_at"] if row["status"] is State.PENDING and row["cause"] == "not_found" else None,
+        looks_again_at=row["run_at"] if _looks_again_later(row) else None,
     )
+
+
+def _looks_again_later(row: Mapping[str, Any]) -> bool:
+    return row["status"] is State.PENDING and row["cause"] == "not_found" and bool(row["run_at"] > row["read_at"])
 
 
 def summary(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, str]:

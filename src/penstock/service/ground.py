@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fastapi import Request
 
@@ -51,9 +51,7 @@ class Ground:
             self.touched(kind)
 
     async def note_look(self, entry: audit.Entry) -> None:
-        """An admin read what belongs to somebody else. One of ``audit.LOOKS``, or it would stand among the acts."""
-        if entry.action not in audit.LOOKS:
-            raise ValueError(f"{entry.action!r} is not among audit.LOOKS.")
+        """An admin read what belongs to somebody else."""
         key = (entry.actor, entry.action, f"{entry.kind} {entry.object} {entry.ip}")
         now = time.monotonic()
         if now - self._looked.get(key, float("-inf")) < _SEEN_SECONDS:
@@ -61,7 +59,7 @@ class Ground:
         if len(self._looked) >= _SEEN_MOST:
             self._looked.clear()
         async with self.app.connection() as connection:
-            await audit.append(connection, entry)
+            await audit.append(connection, replace(entry, look=True))
         self._looked[key] = now
 
 

@@ -11,32 +11,12 @@ from penstock.storage.queries import load
 _sql = load("audit")
 _LOOKED_AT = 5000
 FROM_THE_NEWEST = 2**63 - 1
-# What changes nothing: an admin read what belongs to somebody else. There are many of them among few acts.
-LOOKS = (
-    "analyses.look_at_all",
-    "article.look",
-    "articles.look_at_all",
-    "articles.look_at_queries",
-    "articles.look_at_tasks",
-    "articles.search_all",
-    "catalogues.look_at_all",
-    "dead-letters.look",
-    "errors.look",
-    "generation.compare",
-    "items.look_at_all",
-    "job.look",
-    "jobs.look_at_all",
-    "project.look",
-    "project.look_at_all",
-    "source.list",
-    "source.show",
-    "stream.all",
-    "task.look",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
+    """``look``: nothing was changed; somebody who may read everything read what is another's."""
+
     actor: str
     action: str
     ip: str | None = None
@@ -44,6 +24,7 @@ class Entry:
     object: str | None = None
     owner: str | None = None
     request_id: str | None = None
+    look: bool = False
     details: dict[str, Any] = field(default_factory=dict)
 
 
@@ -86,6 +67,7 @@ async def append(connection: Any, entry: Entry) -> None:
         entry.object,
         entry.owner,
         entry.request_id,
+        entry.look,
         orjson.dumps(entry.details).decode(),
     )
 
@@ -104,7 +86,7 @@ async def page(
         chosen.kind,
         chosen.object,
     ]
-    values += [chosen.since, chosen.until, lowest, [] if chosen.looks else LOOKS]
+    values += [chosen.since, chosen.until, lowest, chosen.looks]
     if chosen.concerning is not None:
         rows = await connection.fetch(_sql.newest_concerning, *values, chosen.concerning)
     elif chosen.kind is not None and chosen.object is not None:

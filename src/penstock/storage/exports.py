@@ -44,9 +44,9 @@ async def extent(connection: Connection, job_id: int) -> tuple[int, int] | None:
     return None if row["first_id"] is None else (row["first_id"], row["last_id"])
 
 
-async def edits(connection: Connection, job_id: int, first_id: int, last_id: int) -> list[tuple[int, int]]:
+async def edits(connection: Connection, job_id: int, last_id: int) -> list[tuple[int, int]]:
     """(the original, its copy); a copy may have been edited again."""
-    rows = await connection.fetch(_sql.edits, job_id, first_id, last_id)
+    rows = await connection.fetch(_sql.edits, job_id, last_id)
     return [(row["original"], row["copy"]) for row in rows]
 
 

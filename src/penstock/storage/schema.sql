@@ -145,7 +145,8 @@ CREATE TABLE penstock.audit (
     object text,
     owner text,
     request_id text,
-    details jsonb DEFAULT '{}'::jsonb NOT NULL
+    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    look boolean DEFAULT false NOT NULL
 );
 
 ALTER TABLE penstock.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -967,6 +968,8 @@ CREATE INDEX sightings_open ON penstock.sightings USING btree (source_id, scan, 
 CREATE INDEX sightings_uncleared ON penstock.sightings USING btree (source_id, id) WHERE ((cleared_at IS NULL) AND (state = ANY (ARRAY['submitted'::text, 'duplicate'::text])));
 
 CREATE INDEX sources_owner ON penstock.sources USING btree (owner, name);
+
+CREATE INDEX tasks_edited ON penstock.tasks USING btree (job_id, id) WHERE (replaces IS NOT NULL);
 
 CREATE UNIQUE INDEX tasks_idempotency ON penstock.tasks USING btree (entry, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 

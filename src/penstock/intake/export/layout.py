@@ -31,7 +31,7 @@ class Column:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """The tasks of a job up to ``last_id``, and their columns. ``edited``: the rows that a copy stands for, and the
-    copy."""
+    copy. What is edited later comes out as the row it was, closed, because its copy lies behind ``last_id``."""
 
     job_id: int
     last_id: int
@@ -59,6 +59,8 @@ async def layout_of(app: Penstock, job_id: int) -> Layout:
         if job is None:
             raise JobNotFound(job_id)
         between = await exports.extent(connection, job_id)
+        last_id = 0 if between is None else between[1]
+        edited = await exports.edits(connection, job_id, last_id)
     metadata = job["metadata"] if isinstance(job["metadata"], dict) else {}
     windows = [] if between is None else [one async for one in _windows(app, job_id, *between)]
     is_table = isinstance(metadata.get("columns"), list) or metadata.get("type") in _TABLES
@@ -66,10 +68,7 @@ async def layout_of(app: Penstock, job_id: int) -> Layout:
         rows, columns = await _table(app, job_id, metadata, windows)
     else:
         rows, columns = await _items(app, job_id, windows)
-    async with app.connection() as connection:
-        edited = [pair for window in windows for pair in await exports.edits(connection, job_id, *window)]
     ending = [Column(heading="Status", kind="status"), Column(heading="Error", kind="error")]
-    last_id = 0 if between is None else between[1]
     return Layout(
         job_id=job_id,
         last_id=last_id,

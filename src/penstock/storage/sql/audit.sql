@@ -1,12 +1,12 @@
 -- Pages are newest first, below $1. The index decides which entries are looked at, $2 how many; the other filters
 -- ($4 actor, $5 action, $6 kind, $7 object, $8 and $9 the times) choose among those at most $3, so that no filter makes a
--- page slow. $10 is the lowest id that can matter; see `first_since`; $11 are actions to leave out. The end of the window
+-- page slow. $10 is the lowest id that can matter; see `first_since`; without $11 looks are left out. The end of the window
 -- comes with every row, so that a page without a match can still go on.
 
 -- name: append
 -- In the transaction of the act itself where there is one.
-insert into penstock.audit (actor, ip, action, kind, object, owner, request_id, details)
-values ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb)
+insert into penstock.audit (actor, ip, action, kind, object, owner, request_id, look, details)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text::jsonb)
 
 -- name: newest
 -- Everybody's, over the primary key.
@@ -17,7 +17,7 @@ with seen as materialized (
     where ($4::text is null or actor = $4) and ($5::text is null or action = $5)
       and ($6::text is null or kind = $6) and ($7::text is null or object = $7)
       and at >= coalesce($8::timestamptz, '-infinity') and at < coalesce($9::timestamptz, 'infinity')
-      and action <> all($11::text[])
+      and ($11 or not look)
     order by id desc limit $3
 )
 select b.looked, b.last_id, m.*
@@ -32,7 +32,7 @@ with seen as materialized (
     select * from seen
     where ($5::text is null or action = $5) and ($6::text is null or kind = $6) and ($7::text is null or object = $7)
       and at >= coalesce($8::timestamptz, '-infinity') and at < coalesce($9::timestamptz, 'infinity')
-      and action <> all($11::text[])
+      and ($11 or not look)
     order by id desc limit $3
 )
 select b.looked, b.last_id, m.*
@@ -46,7 +46,7 @@ with seen as materialized (
 ), matching as (
     select * from seen where ($4::text is null or actor = $4) and ($5::text is null or action = $5)
       and at >= coalesce($8::timestamptz, '-infinity') and at < coalesce($9::timestamptz, 'infinity')
-      and action <> all($11::text[])
+      and ($11 or not look)
     order by id desc limit $3
 )
 select b.looked, b.last_id, m.*
@@ -66,7 +66,7 @@ with mine as (
     where ($4::text is null or actor = $4) and ($5::text is null or action = $5)
       and ($6::text is null or kind = $6) and ($7::text is null or object = $7)
       and at >= coalesce($8::timestamptz, '-infinity') and at < coalesce($9::timestamptz, 'infinity')
-      and action <> all($11::text[])
+      and ($11 or not look)
     order by id desc limit $3
 )
 select b.looked, b.last_id, m.*

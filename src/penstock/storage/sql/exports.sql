@@ -5,9 +5,9 @@
 select min(id) as first_id, max(id) as last_id from penstock.tasks where job_id = $1
 
 -- name: edits
--- The edited copies among these, and what each stands for. One whose original is gone stands for itself.
+-- The edited copies up to $2, and what each stands for. One whose original is gone stands for itself.
 select replaces as original, id as copy from penstock.tasks c
-where job_id = $1 and id between $2 and $3 and replaces is not null
+where job_id = $1 and id <= $2 and replaces is not null
   and (select o.id from penstock.tasks o where o.id = c.replaces) is not null
 order by id
 
@@ -85,10 +85,7 @@ select format(
     ' left join penstock.outcomes o on o.task_id = t.id and o.task_id > %3$s and o.task_id <= %4$s'
     ' left join penstock.queue q on q.task_id = t.id and q.task_id > %3$s and q.task_id <= %4$s'
     ' left join penstock.lanes l on l.id = q.lane'
-    -- A row that was edited is told once, by its copy.
-    ' where t.job_id = %2$s and t.id > %3$s and t.id <= %4$s'
-    ' and not (o.status is not distinct from 5 and o.error ? ''task_id'' and o.error ->> ''type'' = ''Replaced'')'
-    ' order by t.id',
+    ' where t.job_id = %2$s and t.id > %3$s and t.id <= %4$s order by t.id',
     string_agg(expression, ', ' order by number), $4::bigint, $5::bigint, $6::bigint)
 from guarded
 
@@ -106,7 +103,6 @@ left join penstock.outcomes o on o.task_id = t.id and o.task_id > $2 and o.task_
 left join penstock.queue q on q.task_id = t.id and q.task_id > $2 and q.task_id <= $3
 left join penstock.lanes l on l.id = q.lane
 where t.job_id = $1 and t.id > $2 and t.id <= $3
-  and not (o.status is not distinct from 5 and o.error ? 'task_id' and o.error ->> 'type' = 'Replaced')
 order by t.id
 
 -- name: fill

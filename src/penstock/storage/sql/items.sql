@@ -98,8 +98,8 @@ with recursive followed as (
 select min(id) from followed
 
 -- name: bounds
--- The first and the last task of a job.
-select min(id) as first, max(id) as last from penstock.tasks where job_id = $1
+-- The first and the last task of a job. Without edited copies, which may lie far behind, among the rows of other jobs.
+select min(id) as first, max(id) as last from penstock.tasks where job_id = $1 and replaces is null
 
 -- name: at_or_after
 -- Without edited copies: their rows are not in the order of their ids.

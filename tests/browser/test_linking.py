@@ -184,12 +184,18 @@ def test_a_file_is_set_up_matched_reviewed_by_keyboard_cut_by_a_threshold_and_ex
     assert counts(world, project)["REVIEW"] == 4
 
     page.get_by_role("button", name="Export").click()
+    dialog = page.get_by_role("dialog", name="Export")
     with page.expect_download() as kept:
-        page.get_by_role("menuitem", name="CSV", exact=True).click()
+        dialog.get_by_role("button", name="Download").click()
     text = Path(kept.value.path()).read_text()
     assert "match_state" in text.splitlines()[0]
     assert "ask the archive" in text
     assert text.count("ACCEPTED") == 3
+    dialog.get_by_label("JSON").check()
+    assert looker.axe(page) == []
+    with page.expect_download() as kept:
+        dialog.get_by_role("button", name="Download").click()
+    assert [one["match_state"] for one in orjson.loads(Path(kept.value.path()).read_bytes())].count("ACCEPTED") == 3
 
 
 def test_rows_are_pasted_and_what_cannot_be_read_is_told_with_its_place(looker: Looker, world: World) -> None:

@@ -37,6 +37,9 @@ export class Problem extends Error {
 /** Status 0: nobody answered. */
 export const AWAY = 0;
 
+/** Somebody answered with what is not from Penstock. */
+export const STRANGE = -1;
+
 /** From a proxy in front of a service that is not there. */
 const NOBODY_BEHIND = new Set([502, 504]);
 
@@ -49,7 +52,9 @@ export async function ask<T>(asked: Promise<Answer<T>>): Promise<T> {
     answer = await asked;
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw away();
+    // What fetch throws where nobody answers, or where an answer breaks off.
+    if (error instanceof TypeError) throw away();
+    throw new Problem(STRANGE, { detail: "The answer is not from Penstock. A proxy or a sign-in page may stand in between: load this page again." });
   }
   if (NOBODY_BEHIND.has(answer.response.status)) throw away();
   noteAnswer(true);
@@ -68,8 +73,7 @@ export function sendForm<T>(address: string, form: FormData, more: { headers?: R
   return ask(sent.then(async (response): Promise<Answer<T>> => ({ response, data: response.ok ? ((await response.json()) as T) : undefined })));
 }
 
-/** For what is no JSON: uploads with progress and downloads. */
-export async function refused(response: Response, told?: unknown): Promise<Problem> {
+async function refused(response: Response, told: unknown): Promise<Problem> {
   if (response.status === 401) signIn();
   const body = told ?? (await response.json().catch(() => ({})));
   return new Problem(response.status, typeof body === "object" && body !== null ? (body as ProblemBody) : {});
@@ -79,18 +83,4 @@ export async function refused(response: Response, told?: unknown): Promise<Probl
 export function signIn(): void {
   const here = location.pathname + location.search;
   location.assign(here === "/" ? "/login" : `/login?next=${encodeURIComponent(here)}`);
-}
-
-/** Ends the promise of an answer in a file that the browser keeps, under the name that the service gives it. */
-export async function download(url: string, options: RequestInit = {}): Promise<void> {
-  const response = await fetch(url, { credentials: "same-origin", ...options }).catch(() => null);
-  if (response === null) throw new Problem(AWAY, { detail: "Penstock does not answer. Try again in a moment." });
-  if (!response.ok) throw await refused(response);
-  const named = /filename\*?=(?:UTF-8''|")?([^";]+)/i.exec(response.headers.get("content-disposition") ?? "");
-  const address = URL.createObjectURL(await response.blob());
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = named?.[1] ? decodeURIComponent(named[1]) : "penstock-export";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

@@ -69,9 +69,18 @@ test("a table has a line below its head, and its cells may hold a stroke", () =>
   const [table, rest] = blocksOf("| A | **B** |\n|---|:-:|\n| 1 | x \\| y |\n| alone |\n\nafter");
   if (table?.kind !== "table") throw new Error("no table");
   expect(table.head.map(bare)).toEqual(["A", "B"]);
-  expect(table.rows.map((row) => row.map(bare))).toEqual([["1", "x | y"], ["alone", ""]]);
+  expect(table.rows.map((row) => row.map(bare))).toEqual([["1", "x | y"], ["alone"]]);
   expect(rest?.kind).toBe("paragraph");
   expect(blocksOf("| no table\n| at all")[0]?.kind).toBe("paragraph");
+});
+
+test("a table has no more cells than the text has strokes, whatever its head, and a very wide one stays text", () => {
+  const text = (columns: number) => `${"|a".repeat(columns)}|\n${"|-".repeat(columns)}|\n${"|\n".repeat(4000)}|b|`;
+  const [table, ...rest] = blocksOf(text(50));
+  if (table?.kind !== "table") throw new Error("no table");
+  expect([table.head.length, table.rows.length, rest.length]).toEqual([50, 4001, 0]);
+  expect(table.rows.flat().map(bare)).toEqual(["b"]);
+  expect(blocksOf(text(51))).toEqual([{ kind: "paragraph", inside: [{ kind: "text", text: text(51) }] }]);
 });
 
 test("links keep their address and their words, and hold no other link", () => {

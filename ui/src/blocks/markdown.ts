@@ -18,6 +18,7 @@ export type Block =
   | { kind: "rule" };
 
 const DEEPEST = 6;
+const MOST_COLUMNS = 50;
 // Its end is trimmed by hand: a pattern for it tries every place where the spaces could begin.
 const HEADING = /^ {0,3}(#{1,6})\s(.*)$/;
 const RULE = /^ {0,3}([-*_])( *\1){2,} *$/;
@@ -110,19 +111,19 @@ function belongs(line: string | undefined, width: number): boolean {
   return line.length - line.trimStart().length >= width || ITEM.test(line);
 }
 
+/** A wider one stays text, so that nothing of it is lost. */
 function isTable(line: string, below: string | undefined): boolean {
   if (!line.startsWith("|") || !below?.startsWith("|")) return false;
-  return cellsOf(below).every((cell) => /^:?-+:?$/.test(cell)) && cellsOf(below).length === cellsOf(line).length;
+  const marks = cellsOf(below);
+  return marks.length <= MOST_COLUMNS && marks.every((cell) => /^:?-+:?$/.test(cell)) && marks.length === cellsOf(line).length;
 }
 
 function table(lines: string[], at: number, line: string): [Block, number] {
   const head = cellsOf(line);
   let to = at + 2;
   while (lines[to]?.startsWith("|")) to += 1;
-  const rows = lines.slice(at + 2, to).map((row) => {
-    const cells = cellsOf(row);
-    return head.map((_, column) => inlineOf(cells[column] ?? ""));
-  });
+  // A row keeps the cells it has: one filled up to the head would let a short text make millions.
+  const rows = lines.slice(at + 2, to).map((row) => cellsOf(row).slice(0, head.length).map((cell) => inlineOf(cell)));
   return [{ kind: "table", head: head.map((cell) => inlineOf(cell)), rows }, to];
 }
 

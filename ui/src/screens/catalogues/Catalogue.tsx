@@ -1,9 +1,11 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { Download, ListChecks } from "lucide-react";
-import { api, ask, download } from "~/api/client";
+import { useState } from "react";
+import { api, ask } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
+import { ExportJob } from "~/blocks/ExportDialog";
 import { GoToButton } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
 import { JobProgress } from "~/blocks/Progress";
@@ -29,10 +31,7 @@ export function Catalogue() {
     queryFn: ({ signal }) => ask(api.GET("/api/catalogues/{jobId}", { params: { path: { jobId: id } }, signal })),
     enabled: known,
   });
-  const exporting = useMutation({
-    mutationFn: (format: "csv" | "xlsx") => download(`/api/jobs/${id}/export?format=${format}`, { method: "POST" }),
-    meta: { touches: [] },
-  });
+  const [exporting, setExporting] = useState(false);
   if (!known) {
     return (
       <Page title="Catalogue">
@@ -60,17 +59,9 @@ export function Catalogue() {
           <GoToButton to="/jobs/$jobId" params={{ jobId }} variant="default" leftSection={<ListChecks size={14} aria-hidden />}>
             Job
           </GoToButton>
-          {(["csv", "xlsx"] as const).map((format) => (
-            <Button
-              key={format}
-              variant="default"
-              leftSection={<Download size={14} aria-hidden />}
-              loading={exporting.isPending && exporting.variables === format}
-              onClick={() => exporting.mutate(format)}
-            >
-              {format.toUpperCase()}
-            </Button>
-          ))}
+          <Button variant="default" leftSection={<Download size={14} aria-hidden />} onClick={() => setExporting(true)}>
+            Export
+          </Button>
         </>
       }
     >
@@ -94,6 +85,7 @@ export function Catalogue() {
         )}
         <Products jobId={id} total={list.totalItems} counts={list.counts} />
       </Stack>
+      {exporting && <ExportJob jobId={id} rows={list.totalItems} onClose={() => setExporting(false)} />}
       {item !== undefined && <ProvenanceDrawer jobId={id} itemId={item} onClose={() => void navigate({ search: (was) => ({ ...was, item: undefined }) })} />}
     </Page>
   );

@@ -6,10 +6,10 @@ import { useState } from "react";
 import { api, ask } from "~/api/client";
 import { tellDone } from "~/api/queries";
 import { Confirm } from "~/blocks/Confirm";
+import { ExportJob } from "~/blocks/ExportDialog";
 import { count, many } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
 import { useRefusal } from "~/shell/me";
-import { ExportDialog } from "./ExportDialog";
 import { RunAgain } from "./RunAgain";
 import type { JobDetail } from "./useJob";
 
@@ -68,7 +68,7 @@ export function JobActions({ job }: { job: JobDetail }) {
       {asked === "cancel" && <CancelJob job={job} onClose={close} />}
       {asked === "delete" && <DeleteJob job={job} onClose={close} />}
       {asked === "again" && <RunAgain job={job} onClose={close} />}
-      {asked === "export" && <ExportDialog path={`/api/jobs/${job.jobId}/export`} rows={job.totalItems} onClose={close} />}
+      {asked === "export" && <ExportJob jobId={job.jobId} rows={job.totalItems} onClose={close} />}
     </>
   );
 }

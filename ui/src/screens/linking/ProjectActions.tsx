@@ -3,9 +3,10 @@ import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Ban, ChevronDown, Download, Play, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { api, ask, download } from "~/api/client";
-import { tellDone, tellProblem } from "~/api/queries";
+import { api, ask } from "~/api/client";
+import { tellDone } from "~/api/queries";
 import { Confirm } from "~/blocks/Confirm";
+import { ExportDialog } from "~/blocks/ExportDialog";
 import { count, many } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
 import { useRefusal } from "~/shell/me";
@@ -14,7 +15,7 @@ import { ALL, useLinking, type Project } from "./projects";
 type Scope = "new" | "unmatched" | "changed" | "failed" | "all";
 
 export function ProjectActions({ project }: { project: Project }) {
-  const [asking, setAsking] = useState<Scope | "cancel" | "delete" | null>(null);
+  const [asking, setAsking] = useState<Scope | "cancel" | "delete" | "export" | null>(null);
   const navigate = useNavigate();
   const params = { path: { projectId: project.projectId } };
   const touches = [[...ALL], ["jobs"]];
@@ -50,7 +51,9 @@ export function ProjectActions({ project }: { project: Project }) {
       ) : (
         <MatchMenu project={project} fresh={fresh} busy={match.isPending} onMatch={(scope) => (scope === "new" || scope === "failed" ? match.mutate(scope) : setAsking(scope))} />
       )}
-      <ExportMenu project={project} />
+      <Button variant="default" leftSection={<Download size={16} aria-hidden />} onClick={() => setAsking("export")}>
+        Export
+      </Button>
       <Allowed role="operator" owner={project.owner}>
         <Button variant="default" aria-label="Delete the project" onClick={() => setAsking("delete")}>
           <Trash2 size={16} aria-hidden />
@@ -66,7 +69,17 @@ export function ProjectActions({ project }: { project: Project }) {
           {many(total, "record")} with their candidates and decisions are gone for good. What the source answered stays cached for other projects.
         </Confirm>
       )}
-      {asking !== null && asking !== "cancel" && asking !== "delete" && (
+      {asking === "export" && (
+        <ExportDialog
+          path={`/api/projects/${project.projectId}/export`}
+          look={(signal) => ask(api.GET("/api/projects/{projectId}", { params, signal }))}
+          rows={total}
+          then="the match with its score, who decided and the note"
+          json
+          onClose={() => setAsking(null)}
+        />
+      )}
+      {asking !== null && asking !== "cancel" && asking !== "delete" && asking !== "export" && (
         <Confirm title="Match again?" verb="Match again" onConfirm={() => match.mutateAsync(asking)} onClose={() => setAsking(null)}>
           {ASKED[asking](project)} What a person decided stays.
         </Confirm>
@@ -111,43 +124,6 @@ function MatchMenu({ project, fresh, busy, onMatch }: { project: Project; fresh:
       <Menu.Dropdown>
         {items.map(([scope, name, number]) => (
           <Menu.Item key={scope} disabled={number === 0} onClick={() => onMatch(scope)} rightSection={number === null ? undefined : <Text size="xs">{count(number)}</Text>}>
-            {name}
-          </Menu.Item>
-        ))}
-      </Menu.Dropdown>
-    </Menu>
-  );
-}
-
-const FORMATS: [string, string][] = [
-  ["csv", "CSV"],
-  ["csv&form=safe&bom=true", "CSV for spreadsheets"],
-  ["xlsx", "XLSX"],
-  ["json", "JSON"],
-];
-
-function ExportMenu({ project }: { project: Project }) {
-  const [busy, setBusy] = useState(false);
-  async function fetched(format: string): Promise<void> {
-    setBusy(true);
-    try {
-      await download(`/api/projects/${project.projectId}/export?format=${format}`, { method: "POST" });
-    } catch (error) {
-      tellProblem(error);
-    } finally {
-      setBusy(false);
-    }
-  }
-  return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <Button variant="default" loading={busy} leftSection={<Download size={16} aria-hidden />} rightSection={<ChevronDown size={14} aria-hidden />}>
-          Export
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {FORMATS.map(([format, name]) => (
-          <Menu.Item key={format} onClick={() => void fetched(format)}>
             {name}
           </Menu.Item>
         ))}

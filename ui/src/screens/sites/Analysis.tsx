@@ -3,7 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { CirclePause, Download, FileText, Hand, ListChecks } from "lucide-react";
 import { useState } from "react";
-import { download, type Schemas } from "~/api/client";
+import type { Schemas } from "~/api/client";
+import { fetchFile } from "~/api/files";
 import { tellProblem } from "~/api/queries";
 import { GoToButton } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
@@ -152,7 +153,7 @@ export function ReportMenu({ jobId, siteId }: { jobId: number; siteId?: number }
           <Menu.Item
             key={format}
             leftSection={<Download size={14} aria-hidden />}
-            onClick={() => void download(`${address}format=${format}&download=true`).catch(tellProblem)}
+            onClick={() => void fetchFile(`${address}format=${format}&download=true`).catch(tellProblem)}
           >
             {name}
           </Menu.Item>

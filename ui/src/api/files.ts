@@ -1,5 +1,5 @@
-// A file that arrives in pieces: how much of it is here, and a sentence when it breaks off.
-import { AWAY, Problem, refused } from "~/api/client";
+// Files that the service writes: saved by the page where they are small, by the browser itself where they are not.
+import { ask, AWAY, Problem } from "./client";
 
 export type Arriving = {
   /** Of the whole file, where the service knows it. */
@@ -8,27 +8,23 @@ export type Arriving = {
 };
 
 /** Fetches a file, tells how far it is, and hands it to the browser under the name that the service gives it. */
-export async function fetchFile(address: string, signal: AbortSignal, arrived: (so: Arriving) => void): Promise<string> {
-  const response = await fetch(address, { method: "POST", credentials: "same-origin", signal }).catch((error: unknown) => {
-    if (signal.aborted) throw error;
-    throw new Problem(AWAY, { detail: "Penstock does not answer. Try again in a moment." });
-  });
-  if (!response.ok) throw await refused(response);
+export async function fetchFile(address: string, options: RequestInit = {}, arrived?: (so: Arriving) => void): Promise<string> {
+  const response = await ask(fetch(address, { credentials: "same-origin", ...options }).then((found) => ({ response: found, data: found })));
   const length = Number(response.headers.get("content-length"));
   const sizeBytes = Number.isSafeInteger(length) && length > 0 && !response.headers.get("content-encoding") ? length : null;
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let bytes = 0;
-  arrived({ sizeBytes, bytes });
+  arrived?.({ sizeBytes, bytes });
   try {
     for (const reader = response.body?.getReader(); reader; ) {
       const { done, value } = await reader.read();
       if (done) break;
       pieces.push(value);
       bytes += value.length;
-      arrived({ sizeBytes, bytes });
+      arrived?.({ sizeBytes, bytes });
     }
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (options.signal?.aborted) throw error;
     throw new Problem(AWAY, { detail: "The file broke off before its end, and nothing was kept of it. Try again in a moment." });
   }
   const name = fileName(response.headers.get("content-disposition"));

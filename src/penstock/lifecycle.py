@@ -100,10 +100,11 @@ MOVES: tuple[Move, ...] = (
     ),
     Move(
         name="edit",
-        origins=(State.ERROR,),
+        # With another input it may be found, or not be left out.
+        origins=(State.ERROR, State.NOT_FOUND, State.SKIPPED),
         targets=(State.SKIPPED,),
         by="person",
-        instead="Only dead letters are edited; enqueue a new task with the input you want.",
+        instead="Only what failed, was not found or was skipped is edited; enqueue a new task with the input you want.",
     ),
 )
 

@@ -129,6 +129,34 @@ async def test_a_row_that_is_edited_while_an_export_runs_is_in_the_file_as_it_wa
     assert (next(iter(edited.values())), edited["Status"]) == ("bad", "SKIPPED")
 
 
+async def test_what_was_skipped_or_not_found_is_edited_once_as_what_failed_is(service: Service) -> None:
+    world = await worlds.make(service)
+    ann = await service.client("ann")
+    job = f"/api/jobs/{world.job_id}"
+    was = (await ann.get(job)).json()
+    for state in ("NOT_FOUND", "SKIPPED"):
+        old = world.items["ERROR"]
+        await service.fetch(
+            """with moved as (update penstock.outcomes set status = $2 where task_id = $1 returning lane, stage)
+               insert into penstock.counts (lane, stage, state, n)
+               select lane, stage, state, n from moved cross join (values (3, -1), ($2, 1)) as change (state, n)""",
+            old,
+            4 if state == "NOT_FOUND" else 5,
+        )
+        edited = await ann.patch(f"/api/dead-letters/{old}", json={"input": {"cells": ["bad"]}})
+        assert edited.status_code == 200, edited.text
+        again = await ann.patch(f"/api/dead-letters/{old}", json={"input": {"cells": ["bad"]}})
+        assert (again.status_code, again.json()["state"]) == (409, "REPLACED")
+        assert f"task {edited.json()['itemId']}" in again.json()["detail"]
+        await drain(service.app)
+        now = (await ann.get(job)).json()
+        assert (now["totalItems"], now["counts"]) == (was["totalItems"], was["counts"])
+        await _kept(service)
+        world.items["ERROR"] = edited.json()["itemId"]
+    lanes = await service.fetch("select key from penstock.lanes where job_id = $1", world.job_id)
+    assert [row["key"] for row in lanes] == [f"job:{world.job_id}"]
+
+
 async def _kept(service: Service) -> None:
     async with service.app.connection() as connection:
         assert not await promises.broken(connection)

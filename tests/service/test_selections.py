@@ -13,7 +13,7 @@ from penstock.engine import selection_actions
 from penstock.engine.error_groups import group_of
 from penstock.engine.steering import jobs as steering
 from penstock.errors import NotRepeated
-from penstock.storage import outcomes
+from penstock.storage import outcomes, selections
 from penstock.testing import drain
 from tests.service.conftest import Service
 
@@ -241,6 +241,31 @@ async def test_of_selections_with_which_nothing_was_done_the_newest_are_kept(
     for chosen, client, status in ((used, ann, 200), (others, root, 200), (made[0], ann, 404), (made[1], ann, 200)):
         path = f"/api/selections/{chosen['selectionId']}/actions"
         assert (await client.post(path, json={"action": "cancel", "dryRun": True})).status_code == status
+
+
+async def test_a_selection_that_somebody_begins_to_use_is_not_forgotten_meanwhile(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.service.api.selections.MOST_KEPT", 1)
+    job = await job_of(service, BAD)
+    ann = await service.client("ann")
+    used = await select(ann, filter={"jobId": job})
+    async with service.app.connection() as connection, connection.transaction():
+        assert await selections.use(connection, used["selectionId"])
+        further = asyncio.ensure_future(select(ann, filter={"jobId": job}))
+        await until_blocked(service)
+    forgotten = await further
+    await select(ann, filter={"jobId": job})
+    for chosen, action, status in ((used, "cancel", 202), (forgotten, "reprocess", 404)):
+        path = f"/api/selections/{chosen['selectionId']}/actions"
+        assert (await ann.post(path, json={"action": action})).status_code == status
+
+
+async def until_blocked(service: Service) -> None:
+    waits = "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%penstock.selections%'"
+    async with asyncio.timeout(20):
+        while not await service.fetch(waits):
+            await asyncio.sleep(0.01)
 
 
 async def test_a_selection_over_all_jobs_holds_ones_own_and_an_admins_everybodys(service: Service) -> None:

@@ -16,7 +16,7 @@ from penstock.engine.app import Penstock
 from penstock.engine.context import Context
 from penstock.engine.enqueue import EnqueueOptions, encoded_rows
 from penstock.engine.selections import Counted, Matching
-from penstock.errors import UsageError
+from penstock.errors import NotKnown, UsageError
 from penstock.lifecycle import FINISHED, UNFINISHED, State
 from penstock.model import Cancel
 from penstock.storage import jobs, outcomes
@@ -78,6 +78,8 @@ async def start(app: Penstock, selection: Selection, action: Action, *, by: str)
     """(the job that does it, whether it is new). The same with the same selection is the same job."""
     pipeline = app.pipelines[ACT]
     async with app.connection() as connection:
+        if not await table.use(connection, selection.id):
+            raise NotKnown(kind="selection", name=str(selection.id), known=[])
         until = (await jobs.database_now(connection)).isoformat()
     common = {"selection": selection.id, "action": action, "until": until, "by": by}
     rows: Iterator[dict[str, Any]]

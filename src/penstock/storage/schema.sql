@@ -592,7 +592,8 @@ CREATE TABLE penstock.selections (
     n bigint NOT NULL,
     estimate boolean NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone NOT NULL
+    expires_at timestamp with time zone NOT NULL,
+    used_at timestamp with time zone
 );
 
 ALTER TABLE penstock.selections ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -954,6 +955,8 @@ CREATE UNIQUE INDEX queue_unique ON penstock.queue USING btree (unique_key) WHER
 CREATE INDEX schedules_due ON penstock.schedules USING btree (next_fire_at) WHERE (paused_at IS NULL);
 
 CREATE INDEX selections_expired ON penstock.selections USING btree (expires_at);
+
+CREATE INDEX selections_unused ON penstock.selections USING btree (owner, id) WHERE (used_at IS NULL);
 
 CREATE INDEX sessions_age ON penstock.sessions USING btree (expires_at);
 

@@ -71,6 +71,11 @@ async def get(connection: Connection, selection_id: int) -> Selection | None:
     return Selection(**values | {"left_out": frozenset(values["left_out"])})
 
 
+async def use(connection: Connection, selection_id: int) -> bool:
+    """False: it is gone."""
+    return await connection.fetchval(_sql.use, selection_id) is not None
+
+
 async def forget(connection: Connection, kept_seconds: float, batch: int) -> int:
     """Returns how many are gone."""
     status: str = await connection.execute(_sql.forget, kept_seconds, batch)

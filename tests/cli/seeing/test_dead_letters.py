@@ -64,7 +64,7 @@ async def test_edit_closes_the_letter_and_runs_a_copy_once(penstock: CommandLine
     assert (await copy.details())["replaces"] == dead
     assert await open_shop.task_by_id(dead).state() is State.SKIPPED
     refused = await penstock("dead-letters", "edit", dead, "--input", '{"fixed": true}', code=4)
-    assert f"Cannot edit task {dead}: it is SKIPPED" in refused.stderr
+    assert f"Cannot edit task {dead}: it is REPLACED" in refused.stderr
 
 
 async def test_an_edit_that_does_not_fit_changes_nothing(penstock: CommandLine, open_shop: Penstock) -> None:

@@ -81,6 +81,8 @@ async def import_articles(request: Request, actor: Operator) -> ImportedBody:
             )
     finally:
         await form.close()
+    told = {"file": uploads[0].filename, "created": done.created, "updated": done.updated}
+    await ground.note(actor.entry("articles.import", kind="articles", owner=actor.name, **told))
     return _body(done)
 
 

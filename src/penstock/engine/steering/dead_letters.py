@@ -14,7 +14,7 @@ from penstock.engine.handles import Task
 from penstock.engine.payload import encode
 from penstock.engine.steering.tasks import is_part_of_action, require_all, tell_reprocessed
 from penstock.engine.task_views import require_pipeline
-from penstock.errors import InvalidSetting, TaskNotFound, UsageError, WaitTimeout
+from penstock.errors import IllegalMove, InvalidSetting, TaskNotFound, UsageError, WaitTimeout
 from penstock.lifecycle import State
 from penstock.model import MAX_INPUT_BYTES
 from penstock.storage import dead_letters as table
@@ -84,7 +84,8 @@ async def page(app: "Penstock", wanted: DeadLetterFilter, *, after: Place | None
 
 
 async def edit(app: "Penstock", task_id: int, new_input: Mapping[str, Any], *, by: str) -> Task[Any]:
-    """Closes the dead letter and stores an edited copy, both or neither. An input never changes; a copy does."""
+    """Closes what failed, was not found or was skipped, and stores an edited copy, both or neither. An input never
+    changes; a copy does."""
     async with app.connection() as connection:
         source = await table.origin(connection, task_id)
         if source is None:
@@ -105,18 +106,28 @@ async def edit(app: "Penstock", task_id: int, new_input: Mapping[str, Any], *, b
 
 
 async def _edit_refused(connection: Any, task_id: int) -> Exception:
-    """Somebody was quicker, or it never was a dead letter: says which state it is in now."""
+    """Somebody was quicker, or it may not be edited: says which state it is in now."""
     task = await tasks.get(connection, task_id)
     if task is None:
         return TaskNotFound(task_id)
     refusal = lifecycle.refusal("edit", State[task["state"]], f"task {task_id}")
+    if refusal is None and (task["error"] or {}).get("type") == "Replaced":
+        origins = [state.name for state in lifecycle.move("edit").origins]
+        refusal = IllegalMove(
+            move="edit",
+            subject=f"task {task_id}",
+            state="REPLACED",
+            allowed_from=origins,
+            next_step=f"Edit its copy, task {task['error']['task_id']}, instead.",
+        )
     return refusal or UsageError(f"Task {task_id} changed while it was edited. Look at it again.")
 
 
 def _same_row(source: Mapping[str, Any], new_input: Mapping[str, Any]) -> Mapping[str, Any]:
     """A row of a file stays that row, whatever else changes: its copy is shown and exported in its place."""
     was = orjson.loads(source["input"])
-    if "cells" not in was or not isinstance(was.get("row"), int) or not isinstance(new_input, Mapping):
+    of_a_file = "cells" in was or "image" in was
+    if not of_a_file or type(was.get("row")) is not int or not isinstance(new_input, Mapping):
         return new_input
     return {**new_input, "row": was["row"]}
 

@@ -192,7 +192,7 @@ async def replay(
 
 @router.patch("/{taskId:int}", operation_id="editDeadLetter")
 async def edit(request: Request, actor: Operator, task_id: TaskId, body: Edit) -> Edited:
-    """Replay it with another input: the dead letter is closed, an edited copy runs."""
+    """Run it with another input: what failed, was not found or was skipped is closed, an edited copy runs."""
     ground = ground_of(request)
     owner = await owner_of_task(ground, actor, task_id)
     copy = await dead_letters.edit(ground.app, task_id, body.input, by=actor.name)

@@ -27,9 +27,10 @@ left join penstock.tasks t on t.id = m.task_id
 order by m.finished_at desc nulls last, m.task_id desc
 
 -- name: origin
--- What an edited copy takes over from its original.
+-- What an edited copy takes over from its original. The name of a job's lane ends in the job, which enqueue adds itself.
 select t.id as task_id, t.job_id, t.owner, t.options::text as options, t.trace, t.input::text as input, s.pipeline,
-       l.key as lane, l.priority, o.status
+       case when t.job_id is null then l.key
+            else nullif(regexp_replace(l.key, '(^| )job:' || t.job_id || '$', ''), '') end as lane, l.priority, o.status
 from penstock.tasks t
 join penstock.stages s on s.id = t.entry
 left join penstock.outcomes o on o.task_id = t.id

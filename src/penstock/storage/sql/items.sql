@@ -79,6 +79,7 @@ order by id desc limit $3
 
 -- name: standing_in
 -- The last copy of each of these that was edited, once or more often; a copy has a higher number than what it replaces.
+-- Where a copy is gone, what it replaced is shown.
 with recursive followed as (
     select o.task_id as origin, (o.error ->> 'task_id')::bigint as copy from penstock.outcomes o
     where o.task_id = any ($1::bigint[]) and o.status = 5 and o.error ->> 'type' = 'Replaced' and o.error ? 'task_id'
@@ -86,7 +87,7 @@ with recursive followed as (
     select f.origin, (o.error ->> 'task_id')::bigint from followed f join penstock.outcomes o on o.task_id = f.copy
     where o.status = 5 and o.error ->> 'type' = 'Replaced' and o.error ? 'task_id'
 )
-select origin, max(copy) as copy from followed group by origin
+select f.origin, max(f.copy) as copy from followed f join penstock.tasks t on t.id = f.copy group by f.origin
 
 -- name: stood_first
 -- What the first of a chain of edited copies replaced: where it stands in the order of the file.
@@ -103,7 +104,9 @@ select min(id) as first, max(id) as last from penstock.tasks where job_id = $1 a
 
 -- name: at_or_after
 -- Without edited copies: their rows are not in the order of their ids.
-select id, (input ->> 'row')::bigint as row from penstock.tasks
+select id, case when jsonb_typeof(input -> 'row') = 'number' and input ->> 'row' ~ '^[0-9]{1,18}$'
+                then (input ->> 'row')::bigint end as row
+from penstock.tasks
 where job_id = $1 and id >= $2 and replaces is null order by id limit 1
 
 -- name: rows

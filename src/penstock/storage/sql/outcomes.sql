@@ -47,11 +47,14 @@ with taken as (
 select task_id from placed
 
 -- name: replace
--- The second half of an edit: the dead letter is closed, pointing at its edited copy. From now on the copy stands for both in
--- their job: no list of its endings holds the old one (no job_id), and neither arrivals nor endings count it. That its row is
--- there uncounted is said by 15 and 10, which retention counts back when it takes the row: see sql/counts.sql.
+-- The second half of an edit: what failed, was not found or was skipped is closed, pointing at its edited copy, unless it was
+-- edited already. From now on the copy stands for both in their job: no list of its endings holds the old one (no job_id), and
+-- neither arrivals nor endings count it. That its row is there uncounted is said by 15 and 10, which retention counts back
+-- when it takes the row: see sql/counts.sql.
 with taken as (
-    delete from penstock.outcomes o where o.task_id = $1 and o.status = 3 returning o.*
+    delete from penstock.outcomes o where o.task_id = $1 and o.status in (3, 4, 5)
+      and not (o.status = 5 and o.error is not null and o.error ->> 'type' = 'Replaced' and o.error ? 'task_id')
+    returning o.*
 ), stored as (
     insert into penstock.outcomes (task_id, lane, lease, worker, stage, status, attempts, run, error)
     select task_id, lane, lease, worker, stage, 5, attempts, run,
@@ -60,7 +63,7 @@ with taken as (
 ), counted as (
     insert into penstock.counts (lane, stage, state, n)
     select lane, stage, change.state, change.n
-    from taken cross join (values (0, -1), (3, -1), (15, -1), (10, 1)) as change (state, n)
+    from taken cross join lateral (values (0, -1), (taken.status, -1), (15, -1), (10, 1)) as change (state, n)
 ), noted as (
     insert into penstock.attempts (task_id, lease, worker, stage, run, attempt, burned, cause, error)
     select task_id, lease, worker, stage, run, attempts, false, 'edit', jsonb_build_object('by', $3::text, 'error', error)

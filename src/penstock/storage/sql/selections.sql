@@ -1,14 +1,11 @@
 -- What somebody chose, and what is done with it, a batch at a time.
 
 -- name: create
--- Of one owner's that nothing was done with, the newest $8 are kept, this one among them. What is done with others reads them.
+-- Of one owner's that nothing was done with, the newest $8 are kept, this one among them. What is done with others reads
+-- them; used_at is looked at again for one that somebody has begun to use meanwhile.
 with forgotten as (
-    delete from penstock.selections where id = any (array(
-        select s.id from penstock.selections s
-        where s.owner = $1 and not exists (
-            select from penstock.jobs j where j.pipeline = 'penstock.selection'
-              and j.idempotency_key in (s.id || ' reprocess', s.id || ' cancel'))
-        order by s.id desc offset $8 - 1))
+    delete from penstock.selections where used_at is null and id = any (array(
+        select id from penstock.selections where owner = $1 and used_at is null order by id desc offset $8 - 1))
 )
 insert into penstock.selections (owner, filter, picked, left_out, n, estimate, expires_at)
 values ($1, $2::text::jsonb, $3::bigint[], $4::bigint[], $5, $6, now() + $7 * interval '1 second')
@@ -17,6 +14,10 @@ returning id, created_at, expires_at
 -- name: get
 select id, owner, filter::text as filter, picked, left_out, n, estimate, created_at, expires_at, expires_at <= now() as expired
 from penstock.selections where id = $1
+
+-- name: use
+-- Before anything is done with it: from now on it is kept until it expires.
+update penstock.selections set used_at = now() where id = $1 returning id
 
 -- name: forget
 -- Long after they could be used last: what is done with one may go on for a while.

@@ -7,7 +7,10 @@ import { tellDone } from "~/api/queries";
 import { Confirm } from "~/blocks/Confirm";
 import { Allowed } from "~/shell/Allowed";
 import { EditItem } from "./EditItem";
+import { copyOf } from "./tries";
 import type { ItemDetail } from "./useItem";
+
+const EDITED = new Set(["ERROR", "NOT_FOUND", "SKIPPED"]);
 
 type Props = {
   item: ItemDetail;
@@ -46,7 +49,7 @@ export function ItemActions({ item, onCopy }: Props) {
           {status === "PENDING" ? "Try now" : "Run again"}
         </Button>
       </Allowed>
-      <Allowed role="operator" owner={owner} unless={status === "ERROR" ? null : "Only what failed can be edited."}>
+      <Allowed role="operator" owner={owner} unless={notEdited(item)}>
         <Button size="xs" variant="default" leftSection={<PencilLine size={14} aria-hidden />} onClick={() => setAsked("edit")}>
           Edit and run again
         </Button>
@@ -64,6 +67,11 @@ export function ItemActions({ item, onCopy }: Props) {
       {asked === "edit" && <EditItem item={item} onCopy={onCopy} onClose={() => setAsked(null)} />}
     </Group>
   );
+}
+
+function notEdited(item: ItemDetail): string | null {
+  if (copyOf(item) !== null) return "It was edited; edit its copy.";
+  return EDITED.has(item.status) ? null : "Only what failed, was not found or was skipped can be edited.";
 }
 
 function notAgain(item: ItemDetail): string | null {

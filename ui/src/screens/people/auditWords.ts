@@ -73,6 +73,7 @@ const DEEDS: Record<string, string> = {
   "article.saved": "saved",
   "article.deleted": "deleted",
   "article.look": "looked at",
+  "articles.import": "imported articles",
   "articles.reindex": "started indexing articles again",
   "articles.retry_failed": "ran failed embeddings again",
   "articles.clear": "cleared completed embeddings",

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
@@ -121,12 +122,14 @@ async def test_a_row_that_is_edited_while_an_export_runs_is_in_the_file_as_it_wa
     world = await worlds.make(service)
     ann = await service.client("ann")
     layout = await layout_of(service.app, world.job_id)
-    await ann.patch(f"/api/dead-letters/{world.items['ERROR']}", json={"input": {"cells": ["lamp"]}})
-    data = b"".join([part async for part in csv_file.stream(service.app, layout)])
-    rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
-    assert len(rows) == layout.rows
-    (edited,) = [row for row in rows if "edited and replayed" in row["Error"]]
-    assert (next(iter(edited.values())), edited["Status"]) == ("bad", "SKIPPED")
+    edit = await ann.patch(f"/api/dead-letters/{world.items['ERROR']}", json={"input": {"cells": ["lamp"]}})
+    # The second: as if its number had been taken before the export began, and it became visible afterwards.
+    for begun in (layout, replace(layout, last_id=edit.json()["itemId"])):
+        data = b"".join([part async for part in csv_file.stream(service.app, begun)])
+        rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+        assert len(rows) == layout.rows
+        (edited,) = [row for row in rows if "edited and replayed" in row["Error"]]
+        assert (next(iter(edited.values())), edited["Status"]) == ("bad", "SKIPPED")
 
 
 async def test_what_was_skipped_or_not_found_is_edited_once_as_what_failed_is(service: Service) -> None:
@@ -221,6 +224,47 @@ async def test_an_edited_row_stays_when_retention_has_taken_what_it_replaces(ser
     assert copy in [item for _, item in await _rows(ann, world.job_id)]
     assert (await ann.get(f"/api/jobs/{world.job_id}")).json()["totalItems"] == was
     assert len(await as_csv(service, world.job_id)) == was + 1
+
+
+async def test_where_retention_took_the_copy_the_row_it_was_made_of_is_listed_and_exported(service: Service) -> None:
+    world = await worlds.make(service)
+    ann = await service.client("ann")
+    old = world.items["ERROR"]
+    copy = (await ann.patch(f"/api/dead-letters/{old}", json={"input": {"cells": ["bad"]}})).json()["itemId"]
+    await drain(service.app)
+    await service.fetch("update penstock.outcomes set finished_at = now() - interval '9 days' where task_id = $1", copy)
+    async with service.app.connection() as connection:
+        assert await outcomes.expire(connection, 30 * 86_400.0, 8 * 86_400.0, 100) == 1
+    await _kept(service)
+    listed = [item for _, item in await _rows(ann, world.job_id)]
+    assert old in listed
+    assert len(await as_csv(service, world.job_id)) == len(listed) + 1
+
+
+async def test_rows_that_were_edited_before_their_copies_stood_for_them_are_counted_once_after_the_upgrade(
+    service: Service,
+) -> None:
+    world = await worlds.make(service)
+    ann = await service.client("ann")
+    job = f"/api/jobs/{world.job_id}"
+    was = (await ann.get(job)).json()["totalItems"]
+    old = world.items["ERROR"]
+    await ann.patch(f"/api/dead-letters/{old}", json={"input": {"cells": ["lamp"]}})
+    # As the version before left it.
+    await service.fetch(
+        """with old as (update penstock.outcomes set job_id = $2 where task_id = $1 returning lane, stage)
+           insert into penstock.counts (lane, stage, state, n)
+           select lane, stage, state, n from old
+           cross join (values (0, 1), (5, 1), (15, 1), (10, -1)) as change (state, n)""",
+        old,
+        world.job_id,
+    )
+    assert (await ann.get(job)).json()["totalItems"] == was + 1
+    migration = (Path(outcomes.__file__).parent / "migrations/0014_edits_looks_and_uses.sql").read_text()
+    (mends,) = [one for one in migration.split(";") if "update penstock.outcomes" in one]
+    await service.fetch(mends)
+    assert (await ann.get(job)).json()["totalItems"] == was
+    await _kept(service)
 
 
 async def test_an_input_that_cannot_be_stored_is_refused(service: Service) -> None:

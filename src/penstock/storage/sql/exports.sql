@@ -85,7 +85,10 @@ select format(
     ' left join penstock.outcomes o on o.task_id = t.id and o.task_id > %3$s and o.task_id <= %4$s'
     ' left join penstock.queue q on q.task_id = t.id and q.task_id > %3$s and q.task_id <= %4$s'
     ' left join penstock.lanes l on l.id = q.lane'
-    ' where t.job_id = %2$s and t.id > %3$s and t.id <= %4$s order by t.id',
+    -- A copy comes alone, in the place of what it replaces. One among others was stored while the export began, and what it
+    -- replaces is there.
+    ' where t.job_id = %2$s and t.id > %3$s and t.id <= %4$s and (t.replaces is null or %3$s = %4$s - 1'
+    ' or (select p.id from penstock.tasks p where p.id = t.replaces) is null) order by t.id',
     string_agg(expression, ', ' order by number), $4::bigint, $5::bigint, $6::bigint)
 from guarded
 
@@ -102,7 +105,8 @@ from penstock.tasks t
 left join penstock.outcomes o on o.task_id = t.id and o.task_id > $2 and o.task_id <= $3
 left join penstock.queue q on q.task_id = t.id and q.task_id > $2 and q.task_id <= $3
 left join penstock.lanes l on l.id = q.lane
-where t.job_id = $1 and t.id > $2 and t.id <= $3
+where t.job_id = $1 and t.id > $2 and t.id <= $3 and (t.replaces is null or $2 = $3 - 1
+    or (select p.id from penstock.tasks p where p.id = t.replaces) is null)
 order by t.id
 
 -- name: fill

@@ -286,8 +286,15 @@ def test_what_is_pending_is_listed_over_all_jobs_and_cancelled(looker: Looker, w
     expect(cell(page, items[11], "progress")).to_contain_text("11/12")
     page.get_by_label("Go to job").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Pending lamps")
+    # What the grid is narrowed to is not what is pending.
+    page.get_by_text("Cancelled 11", exact=True).click()
+    expect(page).to_have_url(re.compile("status="))
+    expect(page.locator("[data-row]")).to_have_count(11)
     page.get_by_role("tab", name="Pending").click()
     expect(page.locator("[data-row]")).to_have_count(1)
+    expect(cell(page, items[11], "status")).to_have_text("Waiting")
+    page.get_by_role("tab", name="Grid").click()
+    expect(page.locator("[data-row]")).to_have_count(11)
 
 
 def test_a_time_and_a_type_narrow_what_is_pending_in_the_address(looker: Looker, world: World) -> None:
@@ -308,7 +315,7 @@ def test_what_people_stored_is_text(looker: Looker, world: World) -> None:
     grid_world.end(
         world, job, [item], 3, result={"columns": {"Matched title": HOSTILE}}, error=grid_world.failure(HOSTILE)
     )
-    for path in (f"/jobs/{job}", f"/jobs/{job}?tab=pending&status=ERROR", f"/pending?jobId={job}&status=ERROR"):
+    for path in (f"/jobs/{job}", f"/jobs/{job}?tab=pending&pendingStatus=ERROR", f"/pending?jobId={job}&status=ERROR"):
         page = looker.page("ann", path)
         expect(row(page, item)).to_contain_text("<img src=x onerror=alert(1)>")
         assert page.locator("[role=grid] img, [role=grid] script").count() == 0

@@ -200,6 +200,38 @@ def test_an_edited_copy_takes_the_place_of_its_row(looker: Looker, world: World)
     expect(page.get_by_role("alert").filter(has_text="runs in its place")).to_contain_text(f"Item {copy}")
 
 
+def test_the_way_from_an_edited_row_leads_to_those_beside_it_on_screen(looker: Looker, world: World) -> None:
+    job = grid_world.job(world, lamps(3))
+    items = grid_world.ids(world, job)
+    for item in items:
+        grid_world.end(world, job, [item], 3, error=grid_world.failure("the shop is closed"))
+    page = looker.page("ann", f"/jobs/{job}?status=ERROR")
+    # The last change comes first.
+    cell(page, items[1], "row").click()
+    drawer = page.get_by_role("dialog")
+    before = drawer.get_by_role("button", name="Item before this one")
+    after = drawer.get_by_role("button", name="Item after this one")
+    expect(before).not_to_have_attribute("aria-disabled", "true")
+    drawer.get_by_role("button", name="Edit and run again").click()
+    page.get_by_role("dialog", name="Edit item").get_by_role("button", name="Run with this input").click()
+    expect(page).to_have_url(re.compile(f"item=(?!{items[1]})"))
+    expect(drawer.get_by_text(f"Edited; before: Item {items[1]}")).to_be_visible()
+    expect(after).not_to_have_attribute("aria-disabled", "true")
+    before.click()
+    expect(page).to_have_url(re.compile(f"item={items[2]}"))
+
+
+def test_what_was_skipped_is_not_called_failed(looker: Looker, world: World) -> None:
+    job = grid_world.job(world, lamps(1))
+    item = grid_world.ids(world, job)[0]
+    grid_world.end(world, job, [item], 5, error={"message": "the row has no title"})
+    drawer = looker.page("ann", f"/jobs/{job}?item={item}").get_by_role("dialog")
+    note = drawer.get_by_role("alert")
+    expect(note).to_contain_text("Skipped")
+    expect(note).to_contain_text("the row has no title")
+    expect(note).not_to_contain_text("It failed")
+
+
 def test_what_was_not_found_says_when_it_is_looked_for_again(looker: Looker, world: World) -> None:
     job = grid_world.job(world, lamps(2))
     world.sql(

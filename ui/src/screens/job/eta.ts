@@ -7,7 +7,6 @@ export type Paced = {
   etaSeconds: number | null;
   etaCause: string | null;
   totalItems: number;
-  nextDueAt: string | null;
 };
 
 const OPEN = new Set(["QUEUED", "RUNNING", "PAUSED"]);
@@ -21,7 +20,7 @@ export function etaSentence(job: Paced): string | null {
 }
 
 /** How quick it is, where no time that is left tells it; null where nothing of it can run now. */
-export function paceWords(job: Paced): string | null {
+export function paceWords(job: Paced & { nextDueAt: string | null }): string | null {
   if (!OPEN.has(job.queueState) || job.etaSeconds !== null || job.nextDueAt !== null || !job.perSecond) return null;
   return rate(job.perSecond);
 }

@@ -245,7 +245,7 @@ function Nothing({ total, found, mode, filtered, onMeaning, onClear }: { total: 
         </Button>
       }
     >
-      {mode === "keyword" ? "No article has these words." : "No article has these words, and none means nearly the same."} By meaning alone you see what is nearest, however far.
+      {mode === "keyword" ? "No article has these words." : "No article has these words, and none means nearly the same."} By meaning alone more is found, also what is less near.
     </Empty>
   );
 }

@@ -200,6 +200,38 @@ def test_an_edited_copy_takes_the_place_of_its_row(looker: Looker, world: World)
     expect(page.get_by_role("alert").filter(has_text="runs in its place")).to_contain_text(f"Item {copy}")
 
 
+def test_the_way_from_an_edited_row_leads_to_those_beside_it_on_screen(looker: Looker, world: World) -> None:
+    job = grid_world.job(world, lamps(3))
+    items = grid_world.ids(world, job)
+    for item in items:
+        grid_world.end(world, job, [item], 3, error=grid_world.failure("the shop is closed"))
+    page = looker.page("ann", f"/jobs/{job}?status=ERROR")
+    # The last change comes first.
+    cell(page, items[1], "row").click()
+    drawer = page.get_by_role("dialog")
+    before = drawer.get_by_role("button", name="Item before this one")
+    after = drawer.get_by_role("button", name="Item after this one")
+    expect(before).not_to_have_attribute("aria-disabled", "true")
+    drawer.get_by_role("button", name="Edit and run again").click()
+    page.get_by_role("dialog", name="Edit item").get_by_role("button", name="Run with this input").click()
+    expect(page).to_have_url(re.compile(f"item=(?!{items[1]})"))
+    expect(drawer.get_by_text(f"Edited; before: Item {items[1]}")).to_be_visible()
+    expect(after).not_to_have_attribute("aria-disabled", "true")
+    before.click()
+    expect(page).to_have_url(re.compile(f"item={items[2]}"))
+
+
+def test_what_was_skipped_is_not_called_failed(looker: Looker, world: World) -> None:
+    job = grid_world.job(world, lamps(1))
+    item = grid_world.ids(world, job)[0]
+    grid_world.end(world, job, [item], 5, error={"message": "the row has no title"})
+    drawer = looker.page("ann", f"/jobs/{job}?item={item}").get_by_role("dialog")
+    note = drawer.get_by_role("alert")
+    expect(note).to_contain_text("Skipped")
+    expect(note).to_contain_text("the row has no title")
+    expect(note).not_to_contain_text("It failed")
+
+
 def test_what_was_not_found_says_when_it_is_looked_for_again(looker: Looker, world: World) -> None:
     job = grid_world.job(world, lamps(2))
     world.sql(
@@ -238,7 +270,7 @@ def test_all_that_match_but_one_run_again_as_a_job_with_progress(looker: Looker,
     expect(selection).to_contain_text("All 50 matching")
     page.get_by_role("checkbox", name=f"Select {items[49]}").uncheck()
     expect(selection).to_contain_text("All 49 matching")
-    page.get_by_role("region", name="Selection").get_by_role("button", name="Run again").click()
+    selection.get_by_role("button", name="Run 49 again").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("49 failed")
     dialog.get_by_role("button", name="Run 49 again").click()
@@ -279,15 +311,22 @@ def test_what_is_pending_is_listed_over_all_jobs_and_cancelled(looker: Looker, w
     page.get_by_role("checkbox", name="Select all that match").check()
     expect(page.get_by_role("region", name="Selection")).to_contain_text("All 12 matching")
     page.get_by_role("checkbox", name=f"Select {items[11]}").uncheck()
-    page.get_by_role("button", name="Cancel items").click()
+    page.get_by_role("region", name="Selection").get_by_role("button", name="Cancel 11").click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel 11").click()
     expect(cell(page, items[0], "status")).to_have_text("Cancelled")
     expect(cell(page, items[11], "status")).to_have_text("Waiting")
     expect(cell(page, items[11], "progress")).to_contain_text("11/12")
     page.get_by_label("Go to job").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Pending lamps")
+    # What the grid is narrowed to is not what is pending.
+    page.get_by_text("Cancelled 11", exact=True).click()
+    expect(page).to_have_url(re.compile("status="))
+    expect(page.locator("[data-row]")).to_have_count(11)
     page.get_by_role("tab", name="Pending").click()
     expect(page.locator("[data-row]")).to_have_count(1)
+    expect(cell(page, items[11], "status")).to_have_text("Waiting")
+    page.get_by_role("tab", name="Grid").click()
+    expect(page.locator("[data-row]")).to_have_count(11)
 
 
 def test_a_time_and_a_type_narrow_what_is_pending_in_the_address(looker: Looker, world: World) -> None:
@@ -308,7 +347,7 @@ def test_what_people_stored_is_text(looker: Looker, world: World) -> None:
     grid_world.end(
         world, job, [item], 3, result={"columns": {"Matched title": HOSTILE}}, error=grid_world.failure(HOSTILE)
     )
-    for path in (f"/jobs/{job}", f"/jobs/{job}?tab=pending&status=ERROR", f"/pending?jobId={job}&status=ERROR"):
+    for path in (f"/jobs/{job}", f"/jobs/{job}?tab=pending&pendingStatus=ERROR", f"/pending?jobId={job}&status=ERROR"):
         page = looker.page("ann", path)
         expect(row(page, item)).to_contain_text("<img src=x onerror=alert(1)>")
         assert page.locator("[role=grid] img, [role=grid] script").count() == 0
@@ -320,7 +359,7 @@ def test_a_viewer_sees_the_buttons_and_why_they_do_nothing(looker: Looker, world
     item = grid_world.ids(world, job)[0]
     page = looker.page("eve", f"/jobs/{job}")
     page.get_by_role("checkbox", name=f"Select {item}").check()
-    button = page.get_by_role("region", name="Selection").get_by_role("button", name="Run again")
+    button = page.get_by_role("region", name="Selection").get_by_role("button", name="Run 1 again")
     expect(button).to_have_attribute("aria-disabled", "true")
     button.hover()
     expect(page.get_by_role("tooltip")).to_contain_text("needs the role operator")

@@ -378,6 +378,8 @@ def test_a_viewer_sees_why_nothing_may_be_sent(looker: Looker) -> None:
     expect(button).to_have_attribute("aria-disabled", "true")
     button.focus()
     expect(page.get_by_role("tooltip")).to_contain_text("needs the role operator")
+    expect(page.get_by_text("an admin can give you the role operator")).to_be_visible()
+    expect(page.get_by_text(re.compile("Drop a file|What you upload"))).to_have_count(0)
     page.get_by_role("tab", name="Watched places").click()
     watch = page.get_by_role("button", name="Watch a place")
     expect(watch).to_have_attribute("aria-disabled", "true")

@@ -67,6 +67,13 @@ def test_an_empty_list_leads_to_the_first_upload(looker: Looker) -> None:
     expect(page).to_have_url(re.compile("/upload$"))
 
 
+def test_an_empty_list_tells_a_viewer_whom_to_ask(looker: Looker) -> None:
+    page = looker.page("eve", "/jobs")
+    nothing = page.locator("[data-empty=nothing]")
+    expect(nothing).to_contain_text("an admin can give you the role operator")
+    expect(nothing).not_to_contain_text(re.compile("upload", re.IGNORECASE))
+
+
 def test_a_job_is_found_looked_into_and_its_failed_row_is_fixed(looker: Looker, world: World, orders: int) -> None:
     page = looker.page("ann", "/jobs")
     alerts: list[str] = []
@@ -215,9 +222,12 @@ def test_what_stands_still_says_why_and_is_decided_about(looker: Looker, world: 
     expect(page.locator(f"[data-job='{job}']")).to_have_count(0)
 
     job = submit(world, "5", "5", name="later", pipeline="build_report")
-    item = items_of(world, job)[0]["itemId"]
-    world.sql("update penstock.queue set run_at = now() + interval '2 minutes' where task_id = $1", item)
+    item, *_ = waiting = [one["itemId"] for one in items_of(world, job)]
+    world.sql("update penstock.queue set run_at = now() + interval '2 minutes' where task_id = any($1)", waiting)
     world.api("root").post("/api/stages/build_report/build_report/resume")
+    page.goto(f"/jobs/{job}")
+    expect(page.locator("[data-eta]")).to_contain_text(re.compile(r"due in 1\d\d s"))
+    expect(page.get_by_text(re.compile("is due"))).to_have_count(1)
     page.goto(f"/items/{item}")
     counting = page.locator("[data-countdown]")
     expect(counting).to_contain_text(re.compile(r"(1 min \d+ s|2 min) left"))

@@ -147,6 +147,21 @@ def test_a_stage_is_paused_with_a_reason_limited_and_resumed(looker: Looker, wor
     assert alerts == []
 
 
+def test_a_stage_that_is_paused_stays_where_it_was_until_the_next_visit(looker: Looker, world: World) -> None:
+    page = looker.page("ann", "/stages")
+    rows = page.locator("[data-stage]")
+    expect(rows.first).to_be_visible()
+    before = [one.get_attribute("data-stage") for one in rows.all()]
+    rows.last.get_by_role("button", name="Pause").click()
+    page.get_by_role("dialog").get_by_role("button", name="Pause stage").click()
+    expect(rows.last.get_by_role("button", name="Resume")).to_be_visible()
+    assert [one.get_attribute("data-stage") for one in rows.all()] == before
+    page.reload()
+    expect(rows.last).not_to_have_attribute("data-stage", before[-1] or "")
+    page.locator(f"[data-stage='{before[-1]}']").get_by_role("button", name="Resume").click()
+    expect(page.locator(f"[data-stage='{before[-1]}']").get_by_role("button", name="Pause")).to_be_visible()
+
+
 def test_stages_are_found_by_name_and_the_address_remembers_it(looker: Looker) -> None:
     page = looker.page("ann", "/stages")
     page.get_by_label("Find a stage").fill("import_order")

@@ -65,7 +65,8 @@ export function Chart({ title, times, lines, unit, height = 180, least = 1 }: Pr
       {
         width,
         height,
-        padding: [10, 12, 0, 0],
+        // Half of a label of the time stands beyond the last one.
+        padding: [10, 20, 0, 0],
         legend: { show: false },
         cursor: { y: false, sync: { key: "penstock" } },
         scales: { y: { range: (_plot, _min, max) => [0, Math.max(max ?? 0, least) * 1.1] } },

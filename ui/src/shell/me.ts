@@ -20,6 +20,9 @@ export function useWhose(everybody: boolean | undefined): "me" | "all" {
   return useMe().role === "admin" && everybody ? "all" : "me";
 }
 
+/** What a viewer reads where others are led to their first step. */
+export const VIEWERS = "A viewer starts nothing of their own; an admin can give you the role operator.";
+
 /** null: allowed. Else the sentence that a disabled button shows. */
 export function useRefusal(needed: Role, owner?: string | null): string | null {
   const me = useMe();

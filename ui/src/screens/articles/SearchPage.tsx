@@ -141,6 +141,7 @@ export function SearchPage() {
                 found={first.coverage.indexed + first.coverage.stale}
                 mode={mode}
                 filtered={filtered}
+                onMeaning={() => set({ mode: "semantic" })}
                 onClear={() => set({ author: undefined, since: undefined, until: undefined })}
               />
             )}
@@ -193,7 +194,7 @@ function QueryBox({ q, box, onChange, onDown }: BoxProps) {
 }
 
 /** Why there are no results: none are there, none are indexed, filters hide them, or nothing fits. */
-function Nothing({ total, found, mode, filtered, onClear }: { total: number; found: number; mode: string; filtered: boolean; onClear: () => void }) {
+function Nothing({ total, found, mode, filtered, onMeaning, onClear }: { total: number; found: number; mode: Mode; filtered: boolean; onMeaning: () => void; onClear: () => void }) {
   if (total === 0)
     return (
       <Empty kind="nothing" title="No articles yet" action={<GoToButton to="/articles">Go to the articles</GoToButton>}>
@@ -228,9 +229,23 @@ function Nothing({ total, found, mode, filtered, onClear }: { total: number; fou
         The author and the dates leave nothing that fits.
       </Empty>
     );
+  if (found === 0 || mode === "semantic")
+    return (
+      <Empty kind="filtered" title="No results">
+        Nothing fits. Try other words.
+      </Empty>
+    );
   return (
-    <Empty kind="filtered" title="No results">
-      Nothing that you may see fits. Try other words{mode === "keyword" ? ", or search by meaning" : ""}.
+    <Empty
+      kind="filtered"
+      title="No results"
+      action={
+        <Button variant="default" onClick={onMeaning}>
+          Search by meaning alone
+        </Button>
+      }
+    >
+      {mode === "keyword" ? "No article has these words." : "No article has these words, and none means nearly the same."} By meaning alone more is found, also what is less near.
     </Empty>
   );
 }

@@ -1,13 +1,13 @@
 import { Alert, Code, Group, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Clock, LoaderCircle, PencilLine, TriangleAlert } from "lucide-react";
+import { Clock, Info, LoaderCircle, PencilLine, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { api, ask } from "~/api/client";
 import { Facts } from "~/blocks/Facts";
 import { GoTo } from "~/blocks/links";
 import { StateBadge } from "~/blocks/StateBadge";
 import { useNow, When } from "~/blocks/When";
-import { duration, moment, sentence } from "~/blocks/wording";
+import { duration, moment, sentence, stateWord } from "~/blocks/wording";
 import classes from "./job.module.css";
 import { inputPairs, isRecord, resultPairs } from "./reading";
 import { Json, Stored } from "./Stored";
@@ -34,7 +34,7 @@ export function ItemView({ item }: { item: ItemDetail }) {
           <ItemLink itemId={copy} /> runs in its place.
         </Alert>
       ) : (
-        item.error != null && <Failure error={item.error} />
+        item.error != null && <Failure error={item.error} state={item.status} />
       )}
       <Section title="Input">
         {item.replaces !== null && (
@@ -135,12 +135,14 @@ function Why({ item }: { item: ItemDetail }) {
   );
 }
 
-function Failure({ error }: { error: unknown }) {
+/** `state`: what the item came to by it; what still waits or runs has failed at a try. */
+function Failure({ error, state = "ERROR" }: { error: unknown; state?: string }) {
   const told = isRecord(error) ? error : { message: error };
   const { type, message, where, traceback } = told;
+  const ended = state === "SKIPPED" || state === "NOT_FOUND" || state === "CANCELLED";
   const more = Object.entries(told).filter(([name]) => !["type", "message", "where", "traceback", "class"].includes(name));
   return (
-    <Alert color="red" icon={<TriangleAlert aria-hidden />} title={<span className="stored">{String(type ?? "It failed")}</span>}>
+    <Alert color={ended ? "gray" : "red"} icon={ended ? <Info aria-hidden /> : <TriangleAlert aria-hidden />} title={<span className="stored">{String(type ?? (ended ? stateWord(state) : "It failed"))}</span>}>
       <Stack gap={4}>
         {message != null && (
           <Text size="sm" className="stored">

@@ -10,7 +10,7 @@ import { GridTab } from "./GridTab";
 import { JobActions } from "./JobActions";
 import { JobNotices } from "./JobNotices";
 import { JobSummary } from "./JobSummary";
-import { TABS } from "./routes";
+import { OPEN, TABS } from "./routes";
 import { useJob, type JobDetail } from "./useJob";
 
 const route = getRouteApi("/jobs/$jobId");
@@ -92,7 +92,7 @@ function Shown({ job }: { job: JobDetail }) {
             itemId={search.item}
             onClose={() => open(undefined)}
             onGo={open}
-            among={tab === "pending" ? { statuses: ["PENDING", "PROCESSING"] } : { statuses: search.status, byTime: search.sort === "updated" }}
+            among={tab === "pending" ? { statuses: search.pendingStatus ?? [...OPEN] } : { statuses: search.status, byTime: search.sort === "updated" }}
           />
         </Suspense>
       )}

@@ -4,15 +4,17 @@ import { Fragment } from "react";
 import { JobProgress } from "~/blocks/Progress";
 import { StateBadge } from "~/blocks/StateBadge";
 import { When } from "~/blocks/When";
-import { bytes, count, many, percent, rate } from "~/blocks/wording";
-import { etaSentence } from "./eta";
+import { bytes, count, many, percent } from "~/blocks/wording";
+import { etaSentence, paceWords } from "./eta";
 import classes from "./job.module.css";
 import type { JobDetail } from "./useJob";
 
 /** How far it is, how quick, how long still and why. */
 export function JobSummary({ job }: { job: JobDetail }) {
   const eta = etaSentence(job);
-  const due = job.nextDueAt !== null && (job.queueState === "RUNNING" || job.queueState === "QUEUED");
+  const pace = paceWords(job);
+  // What holds it up tells its own time.
+  const due = job.nextDueAt !== null && job.etaCause === null && (job.queueState === "RUNNING" || job.queueState === "QUEUED");
   return (
     <Paper withBorder p="md">
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
@@ -20,9 +22,9 @@ export function JobSummary({ job }: { job: JobDetail }) {
           <Group gap="sm">
             <StateBadge state={job.queueState} />
             {job.queueState === "CANCELLED" && job.cancelledBy && <Text size="sm">by {job.cancelledBy}</Text>}
-            {eta && job.etaSeconds === null && job.perSecond !== null && job.perSecond > 0 && (
+            {pace && (
               <Text size="sm" className="numbers">
-                {rate(job.perSecond)}
+                {pace}
               </Text>
             )}
           </Group>
@@ -77,7 +79,7 @@ function stepWords(step: JobDetail["steps"][number]): string {
   const parts: [number, string][] = [
     [step.waiting, "waiting"],
     [step.running, "taken by workers"],
-    [step.done, "done"],
+    [step.done, "ended well"],
     [step.failed, "failed"],
     [step.cancelled, "cancelled"],
   ];

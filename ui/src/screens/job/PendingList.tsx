@@ -10,12 +10,11 @@ import { linesOf } from "./gridCopy";
 import type { Item, ItemJob, ItemPage } from "./gridRows";
 import { ItemGrid } from "./ItemGrid";
 import { pendingColumns } from "./pendingColumns";
+import { OPEN } from "./routes";
 import { countOf, EVERYTHING } from "./selection";
 import { SelectionBar, type Filter } from "./SelectionBar";
 import { useItemList } from "./useItemList";
 import { usePicked } from "./usePicked";
-
-export const OPEN: readonly ItemState[] = ["PENDING", "PROCESSING"];
 
 export type PendingSearch = { status?: ItemState[]; since?: string; until?: string; item?: number };
 
@@ -38,7 +37,7 @@ type Props = {
 
 /** What is still to be done, newest change first, with why it waits. */
 export function PendingList({ label, scope, ask: askFor, job, filter, search, onSearch, further, narrowed, onShowAll }: Props) {
-  const chosen = search.status ?? OPEN;
+  const chosen: readonly ItemState[] = search.status ?? OPEN;
   const statuses = chosen.join(",");
   const since = fromField(search.since);
   const until = fromField(search.until);

@@ -8,7 +8,13 @@ export function PendingTab({ job }: { job: Schemas["JobDetail"] }) {
   const { jobId } = job;
   const search = useSearch({ from: "/jobs/$jobId" });
   const navigate = useNavigate({ from: "/jobs/$jobId" });
-  const onSearch = useCallback((changes: PendingSearch) => void navigate({ search: (was) => ({ ...was, ...changes }), replace: true }), [navigate]);
+  const onSearch = useCallback(
+    (changes: PendingSearch) => {
+      const { status, ...others } = changes;
+      void navigate({ search: (was) => ({ ...was, ...others, pendingStatus: "status" in changes ? status : was.pendingStatus }), replace: true });
+    },
+    [navigate],
+  );
   const askFor = useCallback(
     (query: { statuses: string; since?: string; until?: string; after?: string; before?: string; pageSize: number }, signal: AbortSignal) =>
       ask(api.GET("/api/jobs/{jobId}/items", { params: { path: { jobId }, query: { ...query, sort: "-updatedAt" } }, signal })),
@@ -22,7 +28,7 @@ export function PendingTab({ job }: { job: Schemas["JobDetail"] }) {
       ask={askFor}
       job={job}
       filter={filter}
-      search={search}
+      search={{ ...search, status: search.pendingStatus }}
       onSearch={onSearch}
       narrowed={false}
       onShowAll={() => onSearch({ status: undefined, since: undefined, until: undefined })}

@@ -16,7 +16,11 @@ import { countOf, isEmpty, type Picked } from "./selection";
 export type Filter = NonNullable<Schemas["NewSelection"]["filter"]>;
 type Action = Schemas["ActionBody"]["action"];
 
-const VERBS: Record<Action, string> = { reprocess: "Run again", cancel: "Cancel items" };
+/** With the number, because buttons of the whole job stand above. */
+function verb(action: Action, number: number | null, estimate = false): string {
+  const what = number === null ? "these" : count(number, estimate);
+  return action === "reprocess" ? `Run ${what} again` : `Cancel ${what}`;
+}
 
 type Props = {
   picked: Picked;
@@ -46,12 +50,12 @@ export function SelectionBar({ picked, filter, matching, owner, linesOf, onClear
             </Text>
             <Allowed role="operator" owner={owner}>
               <Button size="xs" variant="default" leftSection={<RotateCw size={14} aria-hidden />} onClick={() => setAsking("reprocess")}>
-                Run again
+                {verb("reprocess", n)}
               </Button>
             </Allowed>
             <Allowed role="operator" owner={owner}>
               <Button size="xs" variant="default" leftSection={<Ban size={14} aria-hidden />} onClick={() => setAsking("cancel")}>
-                Cancel items
+                {verb("cancel", n)}
               </Button>
             </Allowed>
             <Allowed role="viewer" unless={picked.all ? "Rows that were picked one by one can be copied. The export of the job has all of them." : null}>
@@ -126,7 +130,7 @@ function Ask({ action, picked, filter, onClose, onDone }: AskProps) {
   return (
     <Confirm
       title={action === "reprocess" ? "Run these again?" : "Cancel these?"}
-      verb={dry.data ? `${action === "reprocess" ? "Run" : "Cancel"} ${count(changes, dry.data.told.estimate)}${action === "reprocess" ? " again" : ""}` : VERBS[action]}
+      verb={verb(action, dry.data ? changes : null, dry.data?.told.estimate)}
       danger={action === "cancel"}
       waits={!dry.data || changes === 0}
       onConfirm={() => (dry.data ? act.mutateAsync(dry.data.selectionId) : Promise.resolve())}

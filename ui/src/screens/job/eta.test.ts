@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { etaSentence } from "./eta";
+import { etaSentence, paceWords } from "./eta";
 
-const job = { queueState: "RUNNING", perSecond: 4.9, etaSeconds: 2220, etaCause: null, totalItems: 10_000 };
+const job = { queueState: "RUNNING", perSecond: 4.9, etaSeconds: 2220, etaCause: null, totalItems: 10_000, nextDueAt: null };
 
 test("the time that is left comes with its pace and its cause", () => {
   expect(etaSentence(job)).toBe("37 min at 4.9/s");
@@ -17,4 +17,11 @@ test("what stands still says why", () => {
 
 test("what has ended takes no time", () => {
   expect(etaSentence({ ...job, queueState: "DONE" })).toBeNull();
+});
+
+test("the pace is told once, and not of what is due later", () => {
+  expect(paceWords({ ...job, etaSeconds: null })).toBe("4.9/s");
+  expect(paceWords(job)).toBeNull();
+  expect(paceWords({ ...job, etaSeconds: null, nextDueAt: "2026-11-16T12:00:00Z" })).toBeNull();
+  expect(paceWords({ ...job, etaSeconds: null, queueState: "DONE" })).toBeNull();
 });

@@ -1,5 +1,5 @@
 // How long a job still takes, and why, in one sentence.
-import { etaWords } from "~/blocks/wording";
+import { etaWords, rate } from "~/blocks/wording";
 
 export type Paced = {
   queueState: string;
@@ -17,4 +17,10 @@ export function etaSentence(job: Paced): string | null {
   const words = etaWords(job.etaSeconds, job.perSecond, job.etaCause);
   if (words !== null) return words;
   return job.totalItems === 0 ? "No items yet" : "Nothing has ended in the last minute, so there is no telling";
+}
+
+/** How quick it is, where no time that is left tells it; null where nothing of it can run now. */
+export function paceWords(job: Paced & { nextDueAt: string | null }): string | null {
+  if (!OPEN.has(job.queueState) || job.etaSeconds !== null || job.nextDueAt !== null || !job.perSecond) return null;
+  return rate(job.perSecond);
 }

@@ -40,7 +40,7 @@ export const STATUS: ItemColumn = {
   id: "status",
   name: "Status",
   header: "Status",
-  width: 145,
+  width: 160,
   cell: (item) => <ItemState item={item} />,
   text: (item) => item.status,
 };

@@ -4,6 +4,7 @@ import { root } from "~/root";
 
 export const TABS = ["pending", "timeline", "settings"] as const;
 export const ITEM_STATES = ["PENDING", "PROCESSING", "DONE", "ERROR", "NOT_FOUND", "SKIPPED", "CANCELLED"] as const;
+export const OPEN = ["PENDING", "PROCESSING"] as const;
 
 export const jobRoutes = [
   createRoute({
@@ -13,6 +14,8 @@ export const jobRoutes = [
       known({
         tab: oneOf(search.tab, TABS),
         status: someOf(search.status, ITEM_STATES),
+        /** Of the tab Pending, whose list is not that of the grid. */
+        pendingStatus: someOf(search.pendingStatus, ITEM_STATES),
         sort: oneOf(search.sort, ["updated"]),
         group: text(search.group),
         row: number(search.row),

@@ -28,8 +28,15 @@ export function useNeighbours(item: ItemDetail | undefined, among: Among | undef
   const jobId = item?.jobId ?? null;
   const statuses = among?.statuses?.join(",");
   const sort = statuses || among?.byTime ? "-updatedAt" : "row";
+  // By time, the list on screen stands while an item moves to the front of it or leaves it: so do its neighbours.
+  const stands = sort !== "row";
+  const queries = useQueryClient();
+  const keyOf = (itemId: number | null | undefined) => [stands ? "neighbours" : "item", itemId, "neighbours", statuses, sort];
   return useQuery({
-    queryKey: ["item", item?.itemId, "neighbours", statuses, sort],
+    queryKey: keyOf(item?.itemId),
+    ...(stands && { staleTime: "static" as const }),
+    // A copy took the place of what was edited.
+    initialData: () => (stands && item?.replaces ? queries.getQueryData<Schemas["Neighbours"]>(keyOf(item.replaces)) : undefined),
     queryFn: ({ signal }) =>
       ask(
         api.GET("/api/jobs/{jobId}/items/{itemId}/neighbours", {

@@ -8,5 +8,7 @@ export function useJob(jobId: number | null) {
     queryKey: ["job", jobId],
     queryFn: ({ signal }) => ask(api.GET("/api/jobs/{jobId}", { params: { path: { jobId: jobId ?? 0 } }, signal })),
     enabled: jobId !== null,
+    // How long until the next one is due is in the sentence of the cause.
+    refetchInterval: (query) => (query.state.data?.nextDueAt ? 5000 : false),
   });
 }

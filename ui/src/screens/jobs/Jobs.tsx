@@ -14,7 +14,7 @@ import { Page } from "~/blocks/Page";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { stateWord } from "~/blocks/wording";
 import { useStanding } from "~/grid/useStanding";
-import { useWhose } from "~/shell/me";
+import { useMe, useWhose, VIEWERS } from "~/shell/me";
 import { JobTable } from "./JobTable";
 import { JOB_STATES } from "./routes";
 import { Allowed } from "~/shell/Allowed";
@@ -153,17 +153,22 @@ function FilterBar({ filters }: { filters: Filters }) {
 }
 
 function NothingHere({ filtered, more }: { filtered: boolean; more?: () => void }) {
+  const viewer = useMe().role === "viewer";
+  if (!filtered && viewer)
+    return (
+      <Empty kind="nothing" title="No jobs">
+        {VIEWERS}
+      </Empty>
+    );
   if (!filtered)
     return (
       <Empty
         kind="nothing"
         title="No jobs yet"
         action={
-          <Allowed role="operator">
-            <GoToButton to="/upload" leftSection={<Upload size={16} aria-hidden />}>
-              Upload a file
-            </GoToButton>
-          </Allowed>
+          <GoToButton to="/upload" leftSection={<Upload size={16} aria-hidden />}>
+            Upload a file
+          </GoToButton>
         }
       >
         A job is a file or a list of rows that is worked on. Upload one, and its rows appear here as they are stored.

@@ -70,7 +70,10 @@ function Card({ name, icon: Icon, title, load, children }: CardProps) {
       </Text>
       <Group gap="xs">
         {load.running + load.waiting > 0 ? (
-          <StateBadge state="RUNNING" word={`${count(load.running)} taken by workers, ${count(load.waiting)} waiting`} />
+          <>
+            {load.running > 0 && <StateBadge state="RUNNING" word={`${count(load.running)} taken by workers`} />}
+            {load.waiting > 0 && <StateBadge state="PENDING" word={`${count(load.waiting)} waiting`} />}
+          </>
         ) : (
           <Text size="xs" c="dimmed">
             Nothing runs.

@@ -2,6 +2,7 @@ import { Group, Switch, Table, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { Search } from "lucide-react";
+import { useState } from "react";
 import { api, ask } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
 import { GoTo } from "~/blocks/links";
@@ -21,7 +22,12 @@ export function Stages() {
   const navigate = route.useNavigate();
   const found = useQuery({ queryKey: ["stages"], queryFn: ({ signal }) => ask(api.GET("/api/stages", { signal })), refetchInterval: RATES_MS });
   const all = found.data?.items ?? [];
-  const shown = inOrder(all).filter((stage) => (!busy || isBusy(stage)) && stageName(stage).toLowerCase().includes(q.toLowerCase()));
+  // As they stood when somebody came: a button that is pressed does not move away.
+  const [places, setPlaces] = useState<string[]>([]);
+  const ordered = inOrder(all, places);
+  const names = ordered.map(stageName);
+  if (found.isFetchedAfterMount && names.some((name) => !places.includes(name))) setPlaces(names);
+  const shown = ordered.filter((stage) => (!busy || isBusy(stage)) && stageName(stage).toLowerCase().includes(q.toLowerCase()));
   return (
     <Page title="Stages" about="Where items wait and run. A pipeline has one or more stages; a stage has a handler, a pool and a policy.">
       <Group gap="md">

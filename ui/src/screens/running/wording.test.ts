@@ -31,3 +31,9 @@ test("stages with work, trouble or a decision come first", () => {
   ];
   expect(inOrder(all).map((one) => one.pipeline)).toEqual(["fails", "paused", "runs", "waits", "add", "zebra"]);
 });
+
+test("a stage stays where somebody saw it, whatever became of it, and a new one comes last", () => {
+  const stage = (pipeline: string, waiting: number) => ({ waiting, running: 0, failedLastHour: 0, pausedAt: null, endedPerSecond: 0, pipeline, stage: pipeline }) as Stage;
+  const now = [stage("add", 1), stage("busy", 1), stage("zebra", 0)];
+  expect(inOrder(now, ["zebra", "gone", "add"]).map((one) => one.pipeline)).toEqual(["zebra", "add", "busy"]);
+});

@@ -15,9 +15,12 @@ export function backlogWords(stage: Pick<Stage, "waiting" | "etaSeconds" | "etaC
   return etaWords(stage.etaSeconds, stage.endedPerSecond, stage.etaCause) ?? "Nothing left it in the last minute";
 }
 
-/** Those with work, trouble or a decision of somebody first, then by name. */
-export function inOrder(stages: readonly Stage[]): Stage[] {
-  return stages.toSorted((one, other) => Number(isBusy(other)) - Number(isBusy(one)) || stageName(one).localeCompare(stageName(other)));
+/** Those that have places keep them; behind them those with work, trouble or a decision of somebody, then by name. */
+export function inOrder(stages: readonly Stage[], places: readonly string[] = []): Stage[] {
+  const placeOf = (stage: Stage) => (places.includes(stageName(stage)) ? places.indexOf(stageName(stage)) : places.length);
+  return stages.toSorted(
+    (one, other) => placeOf(one) - placeOf(other) || Number(isBusy(other)) - Number(isBusy(one)) || stageName(one).localeCompare(stageName(other)),
+  );
 }
 
 /** Whether the stage has something that people look for: work, trouble or a decision of somebody. */

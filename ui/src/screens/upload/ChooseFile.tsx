@@ -3,11 +3,26 @@ import { FileUp } from "lucide-react";
 import { DropZone } from "~/blocks/DropZone";
 import { GoTo } from "~/blocks/links";
 import { Allowed } from "~/shell/Allowed";
-import { useRefusal } from "~/shell/me";
+import { useRefusal, VIEWERS } from "~/shell/me";
 import { choose } from "./chosen";
 
 export function ChooseFile() {
   const refusal = useRefusal("operator");
+  if (refusal)
+    return (
+      <DropZone onFiles={choose}>
+        <FileUp size={36} strokeWidth={1.25} aria-hidden />
+        <Title order={2} size="h3">
+          Uploading needs the role operator
+        </Title>
+        <Text c="dimmed" size="sm" maw={520}>
+          {VIEWERS}
+        </Text>
+        <Allowed role="operator">
+          <Button>Choose a file</Button>
+        </Allowed>
+      </DropZone>
+    );
   return (
     <DropZone onFiles={choose}>
       <FileUp size={36} strokeWidth={1.25} aria-hidden />
@@ -17,15 +32,9 @@ export function ChooseFile() {
       <Text c="dimmed" size="sm" maw={520}>
         Or paste cells from a spreadsheet. You see what is in it before anything is sent.
       </Text>
-      {refusal ? (
-        <Allowed role="operator">
-          <Button>Choose a file</Button>
-        </Allowed>
-      ) : (
-        <FileButton multiple onChange={choose}>
-          {(props) => <Button {...props}>Choose a file</Button>}
-        </FileButton>
-      )}
+      <FileButton multiple onChange={choose}>
+        {(props) => <Button {...props}>Choose a file</Button>}
+      </FileButton>
       <Text c="dimmed" size="xs" maw={520}>
         Addresses of websites go to <GoTo to="/sites" underline="always">Sites</GoTo>, datasets to be matched to <GoTo to="/linking/new" underline="always">Linking</GoTo>, texts to{" "}
         <GoTo to="/articles" underline="always">Articles</GoTo>.

@@ -4,10 +4,12 @@ import { api, ask } from "~/api/client";
 import { JobRow } from "~/blocks/JobRow";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { Wide } from "~/blocks/Wide";
+import { useMe } from "~/shell/me";
 
 const KINDS = ["csv", "xlsx", "images"];
 
 export function RecentUploads() {
+  const viewer = useMe().role === "viewer";
   const found = useQuery({
     queryKey: ["jobs", "recent uploads"],
     queryFn: ({ signal }) => ask(api.GET("/api/jobs", { params: { query: { pageSize: 30 } }, signal })),
@@ -24,7 +26,7 @@ export function RecentUploads() {
         <Trouble error={found.error} again={() => void found.refetch()} />
       ) : uploads.length === 0 ? (
         <Text c="dimmed" size="sm" data-empty="nothing">
-          None yet. What you upload appears here with how far it is.
+          None yet.{viewer ? "" : " What you upload appears here with how far it is."}
         </Text>
       ) : (
         <Wide minWidth={560}>

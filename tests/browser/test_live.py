@@ -27,7 +27,13 @@ CHANGES_PER_SECOND = 50
 MATCHED = "[data-column='out:Matched title']"
 HOW = pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
 # What the console says of a service that is away.
-GONE = ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY"]
+GONE = [
+    "ERR_CONNECTION_REFUSED",
+    "ERR_INCOMPLETE_CHUNKED_ENCODING",
+    "ERR_CONNECTION_RESET",
+    "ERR_EMPTY",
+    "ERR_CONTENT_LENGTH",
+]
 _LAST = """select task_id, result->'columns'->>'Matched title' as title from penstock.outcomes where job_id = $1"""
 # What a tab is told by the one that listens, or tells itself: with its id, which names the process it came from.
 RECORD = """() => {

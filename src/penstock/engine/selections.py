@@ -94,10 +94,8 @@ async def wanted(connection: Any, matching: Matching) -> Wanted:
 async def _jobs(connection: Any, matching: Matching) -> list[int]:
     if matching.job_id is not None:
         return [matching.job_id]
-    find = items.jobs_of if any(state.finished for state in matching.states) else items.jobs_at_work
-    # Whoever runs all that is done again does not want to repeat the actions among it.
-    return await find(
-        connection, owner=matching.owner, kind=matching.type, pipeline=None, limit=MOST_JOBS, internal=False
+    return await items.jobs_with(
+        connection, matching.states, owner=matching.owner, kind=matching.type, pipeline=None, limit=MOST_JOBS
     )
 
 

@@ -1,6 +1,6 @@
 """Items: the tasks of jobs as people page through them. One function per query of ``sql/items.sql``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -101,33 +101,22 @@ async def rows(connection: Connection, task_ids: Sequence[int]) -> list[dict[str
     return found
 
 
-async def jobs_at_work(
+async def jobs_with(
     connection: Connection,
+    states: Iterable[State],
     *,
     owner: str | None,
     kind: str | None,
     pipeline: str | None,
     limit: int,
-    internal: bool = True,
 ) -> list[int]:
-    """``internal`` False: without the jobs that Penstock makes itself, such as an action on a selection."""
-    rows = await connection.fetch(_sql.jobs_at_work, owner, kind, pipeline, limit, internal)
-    return [row["id"] for row in rows]
-
-
-async def jobs_of(
-    connection: Connection,
-    *,
-    owner: str | None,
-    kind: str | None,
-    pipeline: str | None,
-    limit: int,
-    internal: bool = True,
-) -> list[int]:
-    if owner is None:
-        rows = await connection.fetch(_sql.jobs_of_all, kind, pipeline, limit, internal)
+    """The newest jobs that may hold items in these states; without those that Penstock makes itself."""
+    if not any(state.finished for state in states):
+        rows = await connection.fetch(_sql.jobs_at_work, owner, kind, pipeline, limit)
+    elif owner is None:
+        rows = await connection.fetch(_sql.jobs_of_all, kind, pipeline, limit)
     else:
-        rows = await connection.fetch(_sql.jobs_of, owner, kind, pipeline, limit, internal)
+        rows = await connection.fetch(_sql.jobs_of, owner, kind, pipeline, limit)
     return [row["id"] for row in rows]
 
 

@@ -113,11 +113,9 @@ async def list_pending(
         await look_at_job(ground, actor, job_id)
         jobs = [job_id]
     else:
-        find = items.jobs_of if any(state.finished for state in states) else items.jobs_at_work
         async with ground.app.connection() as connection:
-            # Without the items of actions: they are about the ones that are listed.
-            jobs = await find(
-                connection, owner=owner, kind=job_type, pipeline=pipeline, limit=_MOST_JOBS, internal=False
+            jobs = await items.jobs_with(
+                connection, states, owner=owner, kind=job_type, pipeline=pipeline, limit=_MOST_JOBS
             )
     wanted = engine_items.within(Wanted(jobs=jobs, states=states), since, until)
     query = ("pending", user_id, job_type, job_id, pipeline, sorted(states), since, until)

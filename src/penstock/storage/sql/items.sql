@@ -134,8 +134,8 @@ left join lateral (
 order by wanted.place
 
 -- name: jobs_at_work
--- Jobs of an owner (null: of anybody) that may hold unfinished items, newest first; of the last parameter, below as
--- well: with those that Penstock makes itself.
+-- Jobs of an owner (null: of anybody) that may hold unfinished items, newest first. Here and below
+-- without the jobs that Penstock makes itself, such as an action on a selection: they are about the others.
 select j.id from (
     select job_id from penstock.lanes where active and job_id is not null and ($1::text is null or owner = $1)
     union
@@ -143,7 +143,7 @@ select j.id from (
 join penstock.jobs j on j.id = open.job_id and j.deleted_at is null
 where ($1::text is null or j.owner = $1)
   and ($2::text is null or j.metadata ->> 'type' = $2) and ($3::text is null or j.pipeline = $3)
-  and ($5 or not starts_with(j.pipeline, 'penstock.'))
+  and not starts_with(j.pipeline, 'penstock.')
 order by j.id desc limit $4
 
 -- name: jobs_of
@@ -152,7 +152,7 @@ select id from (
     select id, metadata, pipeline from penstock.jobs
     where deleted_at is null and owner = $1 order by id desc limit 10000) newest
 where ($2::text is null or metadata ->> 'type' = $2) and ($3::text is null or pipeline = $3)
-  and ($5 or not starts_with(pipeline, 'penstock.'))
+  and not starts_with(pipeline, 'penstock.')
 order by id desc limit $4
 
 -- name: jobs_of_all
@@ -160,7 +160,7 @@ order by id desc limit $4
 select id from (
     select id, metadata, pipeline from penstock.jobs where deleted_at is null order by id desc limit 10000) newest
 where ($1::text is null or metadata ->> 'type' = $1) and ($2::text is null or pipeline = $2)
-  and ($4 or not starts_with(pipeline, 'penstock.'))
+  and not starts_with(pipeline, 'penstock.')
 order by id desc limit $3
 
 -- name: of_job

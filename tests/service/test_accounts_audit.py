@@ -128,6 +128,12 @@ async def test_what_admins_only_read_can_be_left_out(service: Service) -> None:
     assert [act["action"] for act in await acts(service, "root", looks="false")] == ["job.pause"]
     assert [act["action"] for act in await acts(service, "root", looks="false", actor="ann")] == ["job.pause"]
     assert [act["action"] for act in await acts(service, "ann", looks="false")] == ["job.pause"]
+    async with service.app.connection() as connection:
+        await audit.append(connection, audit.Entry(actor="root", action="job.look", kind="job", object="0", look=True))
+    assert len(await acts(service, "root", kind="job", object="0")) == 2
+    assert [act["action"] for act in await acts(service, "root", kind="job", object="0", looks="false")] == [
+        "job.pause"
+    ]
 
 
 def test_every_act_has_words_on_the_screen() -> None:

@@ -2,6 +2,7 @@
 
 import codecs
 import csv
+import re
 from collections.abc import Callable, Iterator
 
 from penstock.intake.bounded import BoundedText, EndlessRow
@@ -14,6 +15,7 @@ MOST_COLUMNS = 2000
 # A row is stored as JSON of at most 64 KiB; one that is longer than this cannot become one.
 ROW_BYTES = 256 * 1024
 _FOUND_OUT = "Leave the encoding out, and it is found out."
+_SURROGATE = re.compile("[\udc80-\udcff]")  # a byte that is no UTF-8, as BoundedText gives it
 _QUOTES = "Close the quote, or double quotes inside a quoted cell."
 
 
@@ -28,15 +30,17 @@ def shape_of_head(
 ) -> CsvShape:
     """From the first bytes of a file; raises :class:`FileRefused` where they cannot be a CSV."""
     found = encoding_of(head, encoding)
-    text = _decoded(head, found, whole)
+    # A file that was found to be UTF-8 may hold stray bytes; reading it names their rows.
+    strays = "replace" if encoding is None and found == "utf-8" else "strict"
+    text = _decoded(head, found, whole, strays)
     if "\0" in text:
         raise FileRefused("the file holds NUL characters, so it is not a CSV.", "Export it again as CSV.")
     return shape_of(text, encoding=found, whole=whole, delimiter=delimiter, header=header, most_columns=most_columns)
 
 
-def _decoded(head: bytes, encoding: str, whole: bool) -> str:
+def _decoded(head: bytes, encoding: str, whole: bool, errors: str) -> str:
     try:
-        return codecs.getincrementaldecoder(encoding)("strict").decode(head, final=whole)
+        return codecs.getincrementaldecoder(encoding)(errors).decode(head, final=whole)
     except UnicodeDecodeError as error:
         problem = f"the file is not {encoding}: byte {error.object[error.start]:#04x} at {error.start:,}."
         raise FileRefused(problem, _FOUND_OUT) from None
@@ -55,27 +59,31 @@ def read(next_chunk: Callable[[], bytes], shape: CsvShape, *, row_bytes: int = R
             text.row_read()
             if not cells:
                 continue
+            if text.needs_check:
+                _check(cells, number, shape.encoding)
             if number:
-                if text.may_hold_nul:
-                    _check(cells, number)
                 yield cells
             number += 1
     except EndlessRow:
         problem = f"it is longer than {row_bytes:,} bytes, or a quoted cell in it does not end."
         raise FileRefused(problem, _QUOTES, row=max(number, 1)) from None
     except UnicodeDecodeError as error:
-        problem = f"byte {error.object[error.start]:#04x} is not {shape.encoding}, which the rows before it are."
-        raise FileRefused(
-            problem, "Save the file as UTF-8, or say which encoding it has.", row=max(number, 1)
-        ) from None
+        raise _stray(error.object[error.start], shape.encoding, number) from None
     except csv.Error as error:
         raise FileRefused(f"{_told(error)}.", _QUOTES, row=max(number, 1)) from None
 
 
-def _check(cells: list[str], number: int) -> None:
+def _check(cells: list[str], number: int, encoding: str) -> None:
     for place, cell in enumerate(cells, start=1):
         if "\0" in cell:
             raise FileRefused(f"cell {place} holds a NUL character.", "Remove it.", row=number)
+        if (found := _SURROGATE.search(cell)) is not None:
+            raise _stray(ord(found[0]) - 0xDC00, encoding, number)
+
+
+def _stray(byte: int, encoding: str, number: int) -> FileRefused:
+    problem = f"byte {byte:#04x} is not {encoding}, which the rows before it are."
+    return FileRefused(problem, "Save the file as UTF-8, or say which encoding it has.", row=max(number, 1))
 
 
 def _told(error: csv.Error) -> str:

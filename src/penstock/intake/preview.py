@@ -13,8 +13,9 @@ from typing import Any
 from penstock.engine.offer import Offer
 from penstock.engine.wording import counted
 from penstock.errors import PermanentError
-from penstock.intake import csv_rows, kinds, xlsx_rows, zip_images
+from penstock.intake import csv_rows, csv_shape, kinds, xlsx_rows, zip_images
 from penstock.intake.capped import Caps
+from penstock.intake.encoding import guess_of
 from penstock.intake.files import plain_name
 from penstock.intake.refused import FileRefused
 from penstock.storage.files import CHUNK_BYTES
@@ -190,7 +191,11 @@ def _csv(data: bytes, whole: bool, size_bytes: int, reading: Reading) -> Preview
         rows=[_shown(row) for row in rows[:ROWS]],
         count=estimate,
         exact=whole and stopped is None,
-        troubles=[*_ragged(rows, len(shape.columns)), *([] if stopped is None else [_told(stopped)])],
+        troubles=[
+            *_doubtful(head, reading),
+            *_ragged(rows, len(shape.columns)),
+            *([] if stopped is None else [_told(stopped)]),
+        ],
         looked_at=rows,
     )
     return found if blocked is None else replace(found, troubles=()).blocked(blocked)
@@ -240,6 +245,27 @@ def _ragged(rows: Sequence[Sequence[str]], width: int) -> list[Trouble]:
             if len(found) > MOST_PROBLEMS:
                 break
     return found
+
+
+def _doubtful(head: bytes, reading: Reading) -> list[Trouble]:
+    """An encoding that may be another one, where nobody named it."""
+    guess = guess_of(head) if reading.encoding is None else None
+    if guess is None or guess.rival is None:
+        return []
+    rival = guess.rival
+    word, instead = _around_difference(rival.word, rival.instead_of), _around_difference(rival.instead_of, rival.word)
+    sentence = (
+        f"The encoding is a guess: {guess.encoding}, which reads “{instead}”. {rival.encoding} would read “{word}”. "
+        f"If that is right, choose {rival.encoding} as the encoding."
+    )
+    return [Trouble(sentence=sentence)]
+
+
+def _around_difference(text: str, other: str) -> str:
+    """The cell that differs, or the part of a long one."""
+    at = next((at for at, pair in enumerate(zip(text, other, strict=False)) if pair[0] != pair[1]), 0)
+    begin, end = max(0, at - 20), at + 20
+    return text[begin:end].strip(f"{csv_shape.DELIMITERS}\"'")
 
 
 def _shown(cells: Sequence[str]) -> list[str]:

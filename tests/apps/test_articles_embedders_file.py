@@ -18,12 +18,14 @@ def test_a_file_is_read_with_its_defaults(tmp_path: Path):
     tables = [
         embedder_table("far", HOST + "/embeddings/", query_prefix="query: "),
         embedder_table("near", "http://localhost:11434/v1", key_variable=None, most_texts=8, send_dimensions=True),
+        embedder_table("rough", HOST, words_weight=1.5),
         embedder_table("here", None, key_variable=None, kind="sentence-transformers"),
     ]
-    far, near, here = read(embedders_file(tmp_path, *tables), {KEY_VARIABLE: KEY})
+    far, near, rough, here = read(embedders_file(tmp_path, *tables), {KEY_VARIABLE: KEY})
     assert (far.url, far.key, far.problem, far.most_texts, far.query_prefix) == (HOST, KEY, None, 64, "query: ")
     assert (near.key, near.problem, near.most_texts, near.send_dimensions) == (None, None, 8, True)
     assert (here.model, here.host) == (MODEL, "")
+    assert (far.words_weight, rough.words_weight, here.words_weight) == (0.5, 1.5, 0.5)
     assert KEY not in repr(far) and read(None, {}) == []
 
 
@@ -47,6 +49,7 @@ def test_a_file_is_read_with_its_defaults(tmp_path: Path):
         (embedder_table("far", HOST, dimensions=1), "a whole number from 2"),
         (embedder_table("far", HOST, dimensions=5000), "to 4000"),
         (embedder_table("far", HOST, most_texts=0), "a whole number from 1"),
+        (embedder_table("far", HOST, words_weight=-1), "a number from 0"),
         (embedder_table("far", HOST, kind="other"), "use openai or sentence-transformers"),
         (embedder_table("far", None), "a text is needed"),
         (embedder_table("far", HOST, query_prefix=3), "a text is needed"),

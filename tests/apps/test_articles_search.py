@@ -11,6 +11,7 @@ import pytest
 
 from penstock.apps.article_search import generations
 from penstock.apps.article_search.coverage import breakdown, count, coverage
+from penstock.apps.article_search.embedders.builtin import BuiltinEmbedder
 from penstock.apps.article_search.embedders.embedder import Purpose, Vectors
 from penstock.apps.article_search.fusion import fuse, hopeful
 from penstock.apps.article_search.generation import Generation
@@ -293,6 +294,20 @@ async def test_a_slow_count_is_told_again_for_a_while(world: World):
 # ---------------------------------------------------------------- fusing
 
 
+async def test_how_much_words_weigh_is_what_the_embedder_says(world: World, monkeypatch: pytest.MonkeyPatch):
+    await world.save("Bicycle brakes", "When the pads are worn, the wheel takes longer to stop.")
+    await world.save("Distance of the moon", "It is far.")
+    await world.drain()
+    order = {}
+    for weight in (0.01, 10.0):
+        monkeypatch.setattr(BuiltinEmbedder, "words_weight", weight)
+        order[weight] = slugs(await asked(world, "bike stopping distance"))
+    assert order == {
+        0.01: ["bicycle-brakes", "distance-of-the-moon"],
+        10.0: ["distance-of-the-moon", "bicycle-brakes"],
+    }
+
+
 def passage(article_id: int, similarity: float) -> Passage:
     return Passage(article_id=article_id, ordinal=0, revision=1, starts=0, ends=1, similarity=similarity)
 
@@ -300,7 +315,7 @@ def passage(article_id: int, similarity: float) -> Passage:
 def test_what_both_lists_have_comes_first_and_ties_go_to_the_words():
     semantic = [passage(1, 0.9), passage(2, 0.8), passage(3, 0.7)]
     keyword = [KeywordHit(article_id=4, score=2.0), KeywordHit(article_id=3, score=1.0)]
-    fused = fuse(semantic, keyword, semantic_weight=1.0, keyword_weight=1.0)
+    fused = fuse(semantic, keyword, words_weight=1.0)
     assert [one.article_id for one in fused] == [3, 4, 1, 2]
     assert fused[0].score.semantic_rank == 3 and fused[0].score.keyword_rank == 2
     assert fused[2].score.keyword is None

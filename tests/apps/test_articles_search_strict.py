@@ -96,6 +96,33 @@ async def test_a_query_that_only_excludes_says_so(world: World, mode: str, text:
     assert (answer.hits, answer.notice) == ([], strict.ONLY_EXCLUDES)
 
 
+async def test_a_query_that_fits_nothing_as_it_is_written_is_answered_by_its_words_and_that_is_said(world: World):
+    await world.save("Immunity", "Immunity of the herd lasts for months. Few papers say more about it.")
+    await world.save("Rivets", "Sheets of metal are joined by rivets.")
+    await world.drain()
+    for text in (
+        'what is "herd immunity" - explained?',
+        '"how long" does immunity last',
+        'is immunity "a thing"',
+        "immunity -dash papers -immune",
+    ):
+        for mode in ("keyword", "hybrid"):
+            answer = await asked(world, text, mode)
+            assert (slugs(answer)[:1], answer.notice) == (["immunity"], strict.NOTHING_FITS), (text, mode)
+
+
+async def test_quotes_and_dashes_that_find_something_need_no_notice(world: World):
+    await world.save("Phrase", "It is about herd immunity against covid-19.")
+    await world.save("Apart", "The immunity of a herd against the flu.")
+    await world.drain()
+    for mode in ("keyword", "hybrid"):
+        for text in ('"herd immunity"', "immunity -flu", '"covid-19"'):
+            answer = await asked(world, text, mode)
+            assert (slugs(answer), answer.notice) == (["phrase"], None), (text, mode)
+        within_word = await asked(world, "covid-19 immunity", mode)
+        assert (slugs(within_word)[0], within_word.notice) == ("phrase", None), mode
+
+
 def test_the_meaning_of_a_query_is_without_what_it_excludes():
     assert strict.meant('"red pump" OR valve -loud -"very old"') == "red pump valve"
     assert strict.meant("a pump or something - else") == "a pump or something - else"
@@ -152,7 +179,7 @@ async def test_among_many_articles_few_are_compared_and_that_is_said(large: asyn
     words, _ = vocabulary(20_000)
     common = f'"{words[0]} {words[1]} {words[0]} {words[1]} {words[0]}"'
     answer = await found(large, common)
-    assert answer.words.notice in (strict.NOT_ALL, strict.TOO_SLOW)
+    assert answer.words.notice in (f"{strict.NOT_ALL} {strict.NOTHING_FITS}", strict.TOO_SLOW)
     plan = await plan_of(large, f'"{words[50]} {words[400]}"')
     assert "Bitmap Index Scan on articles_words" in plan, plan
     assert "Bitmap Index Scan on articles_title_words" in plan, plan

@@ -24,7 +24,7 @@ async def test_the_search_bench_fills_searches_and_saves(server_url: str) -> Non
     assert 0 < figures["p50_ms"] <= figures["p95_ms"] <= figures["longest_ms"]
     # Below the size that is worth an index, both ways compare everything.
     assert figures["recall_at_10"] == figures["index_recall_at_10"] == 1
-    assert 0 < figures["load_seconds"] < 60
+    assert figures["load_seconds"] >= 0
     assert figures["chunks_per_second_with_index"] <= figures["chunks_per_second"]
     assert set(figures["save_ms"]) == {"idle", "down", "reindex"}
     assert figures["save_reindex_ratio"] > 0

@@ -6,7 +6,14 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 
 from penstock.apps.article_search import generations, writing
-from penstock.apps.article_search.api_ground import article_seen, article_to_change, parts, read_body, sees_tasks
+from penstock.apps.article_search.api_ground import (
+    article_bytes,
+    article_seen,
+    article_to_change,
+    parts,
+    read_body,
+    sees_tasks,
+)
 from penstock.apps.article_search.article import Summary
 from penstock.apps.article_search.shapes import article_detail, current_of, saved_body, summary_of
 from penstock.apps.article_search.standing import Standing, standings
@@ -19,6 +26,7 @@ from penstock.apps.article_search.wire import (
     Slug,
 )
 from penstock.service.actor import Operator, Viewer
+from penstock.service.bodies import takes
 from penstock.service.ground import Ground, ground_of
 from penstock.service.problems import Problem, documented
 
@@ -39,6 +47,7 @@ def _json(model: type[Any]) -> dict[str, Any]:
     openapi_extra=_json(NewArticleBody),
     responses=documented(409, 413, 415),
 )
+@takes(json=article_bytes)
 async def create(request: Request, response: Response, actor: Operator) -> SavedBody:
     """Stored with its embedding task, which a worker takes from there; nothing waits for the embedding."""
     body: NewArticleBody = await read_body(request, NewArticleBody)
@@ -72,6 +81,7 @@ async def get_article(request: Request, actor: Viewer, slug: Slug) -> ArticleDet
 @router.put(
     "/{slug}", operation_id="updateArticle", openapi_extra=_json(ChangeBody), responses=documented(409, 413, 415)
 )
+@takes(json=article_bytes)
 async def update(request: Request, actor: Operator, slug: Slug) -> SavedBody:
     """A new revision, unless nothing differs. 409 where somebody saved since `revision`: `current` is what they wrote,
     and nothing of this request was stored."""

@@ -13,9 +13,10 @@ from penstock import Penstock
 from penstock.apps.article_search import alerts, articles, generations
 from penstock.apps.article_search.article import Article, Visibility
 from penstock.apps.article_search.shared import ArticleSearch
+from penstock.config import Settings
 from penstock.service.actor import Actor
-from penstock.service.bodies import bounded, validated
-from penstock.service.ground import Ground, ground_of
+from penstock.service.bodies import media_type, validated
+from penstock.service.ground import Ground
 from penstock.service.problems import Problem, not_found
 
 _WATCH_SECONDS = 30.0
@@ -101,12 +102,15 @@ def sees_tasks(actor: Actor, owner: str) -> bool:
     return actor.is_admin or actor.name == owner
 
 
+def article_bytes(settings: Settings) -> int:
+    """Of a request with an article; what is far too long is refused while it comes."""
+    return settings.articles_max_characters * _BYTES_PER_CHARACTER + _BYTES_BESIDE
+
+
 async def read_body(request: Request, model: type[Any]) -> Any:
-    """JSON that is bounded while it comes: what is far too long is refused before it is there."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
+    """JSON, checked like the bodies of other routes. Its route takes ``article_bytes``."""
+    if media_type(request.headers.get("content-type", "")) != "application/json":
         raise Problem(415, "Send the article as application/json, with `title` and `content`.")
-    bounded(request, ground_of(request).settings.articles_max_characters * _BYTES_PER_CHARACTER + _BYTES_BESIDE)
     given = _parsed(await request.body())
     if not isinstance(given, dict):
         raise Problem(422, 'body: it has to be an object, such as {"title": "…", "content": "…"}.')

@@ -14,7 +14,7 @@ from penstock.apps.article_search.importing import Imported, import_path
 from penstock.apps.article_search.wire import ImportedBody, ImportOptions, RefusedBody
 from penstock.intake.room import require_room
 from penstock.service.actor import Operator
-from penstock.service.bodies import bounded, form_of, text_fields, validated
+from penstock.service.bodies import form_of, media_type, takes, text_fields, validated
 from penstock.service.ground import ground_of
 from penstock.service.problems import Problem, documented
 
@@ -52,15 +52,15 @@ _REQUEST = {
 
 
 @router.post("/import", operation_id="importArticles", status_code=202, openapi_extra=_REQUEST)
+@takes(form=lambda settings: min(_MOST_BYTES, settings.max_upload_bytes))
 async def import_articles(request: Request, actor: Operator) -> ImportedBody:
     """What was imported before is updated where it differs. What cannot be taken is answered in `refused`, and the
     others are stored; their embeddings are one job."""
     ground = ground_of(request)
     # Before the body is read.
     await require_room(ground.app, actor.name)
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "multipart/form-data":
+    if media_type(request.headers.get("content-type", "")) != "multipart/form-data":
         raise Problem(415, "Send the file as multipart/form-data, in a field `file`.")
-    bounded(request, min(_MOST_BYTES, ground.settings.max_upload_bytes))
     form = await form_of(request, most_files=1)
     try:
         uploads = [part for part in form.getlist("file") if isinstance(part, UploadFile)]

@@ -9,14 +9,11 @@ from penstock.apps.article_search.near.passage import Passage
 MOST_FUSED = 200
 """Pages end here. Nobody reads further, and both lists would have to be longer than they are worth."""
 
-# Measured with `penstock bench retrieval` on the queries that are not held out; bench/README.md has the figures.
-# How slowly a place loses its worth. Small: the first places of one list stand above the middle of both.
+# How slowly a place loses its worth: `k` of reciprocal rank fusion. docs/decisions/0019 has the figures.
 _SLOWNESS = 4.0
-_SEMANTIC_WEIGHT = 1.0
-# An article with all words of the query counts like one that is near in meaning, also before it is embedded. One with
-# some of them may have the ordinary ones of a question, so meaning decides and the words help.
-_KEYWORD_WEIGHT = 1.0
-_SOME_WORDS_WEIGHT = 0.4
+# Meaning has 1. An article with all words of the query counts at least as much, also before it is embedded, so that a
+# name finds what bears it. How much some of the words count depends on how good the vectors are.
+_LEAST_WEIGHT_OF_ALL_WORDS = 1.0
 # Below this part of the best similarity a passage has nothing to do with the query, whichever model it was. In
 # absolute numbers, models differ too much; but below the floor even the best has nothing to do with it. Where no
 # article has a single word of the query, it may be no word at all, and some passage is the nearest to that as well.
@@ -55,25 +52,23 @@ def fuse(
     semantic: Sequence[Passage],
     keyword: Sequence[KeywordHit],
     *,
+    words_weight: float = 1.0,
     slowness: float = _SLOWNESS,
-    semantic_weight: float = _SEMANTIC_WEIGHT,
-    keyword_weight: float = _KEYWORD_WEIGHT,
-    some_words_weight: float = _SOME_WORDS_WEIGHT,
 ) -> list[Fused]:
     """Both lists best first, an article at most once in each. Of equals, one that has the words comes first, then the
-    older one."""
+    older one. ``words_weight``: of the embedder that made the semantic list."""
     near = {one.article_id: (rank, one) for rank, one in enumerate(semantic, start=1)}
     worded = {one.article_id: (rank, one.score) for rank, one in enumerate(keyword, start=1)}
 
     def weight_of(score: float) -> float:
-        return keyword_weight if score >= ALL_WORDS else some_words_weight
+        return max(words_weight, _LEAST_WEIGHT_OF_ALL_WORDS) if score >= ALL_WORDS else words_weight
 
-    best = ((semantic_weight if near else 0.0) + (weight_of(keyword[0].score) if keyword else 0.0)) / (slowness + 1)
+    best = ((1.0 if near else 0.0) + (weight_of(keyword[0].score) if keyword else 0.0)) / (slowness + 1)
     order = []
     for article_id in near.keys() | worded.keys():
         near_rank, _ = near.get(article_id, (None, None))
         word_rank, score = worded.get(article_id, (None, None))
-        total = 0.0 if near_rank is None else semantic_weight / (slowness + near_rank)
+        total = 0.0 if near_rank is None else 1.0 / (slowness + near_rank)
         total += 0.0 if word_rank is None or score is None else weight_of(score) / (slowness + word_rank)
         order.append((-round(total / best, 6), word_rank is None, article_id))
     order.sort()

@@ -111,7 +111,8 @@ def _searches(lexemes: Sequence[str], counts: Sequence[float]) -> tuple[str, ...
 
 
 async def find(connection: Connection, words: Words, language: str, *, wanted: Filter, limit: int) -> Found:
-    """Best first; of equals the older one. A strict query that takes too long is answered by its words."""
+    """Best first; of equals the older one. A strict query that takes too long, or that nothing fits, is answered by its
+    words."""
     if words.strict is None:
         return Found(words=words, hits=await _find(connection, words, language, wanted=wanted, limit=limit))
     try:
@@ -126,10 +127,19 @@ async def find(connection: Connection, words: Words, language: str, *, wanted: F
             limit=limit,
         )
     except strict.TooSlow:
-        words = replace(words, strict=None, notice=strict.TOO_SLOW)
-        return Found(words=words, hits=await _find(connection, words, language, wanted=wanted, limit=limit))
+        return await _by_words(connection, words, language, strict.TOO_SLOW, wanted=wanted, limit=limit)
+    if not fits.scores:
+        notice = " ".join(filter(None, (fits.notice, strict.NOTHING_FITS)))
+        return await _by_words(connection, words, language, notice, wanted=wanted, limit=limit)
     hits = [KeywordHit(article_id=article_id, score=score) for article_id, score in fits.scores]
     return Found(words=replace(words, notice=fits.notice or words.notice), hits=hits)
+
+
+async def _by_words(
+    connection: Connection, words: Words, language: str, notice: str, *, wanted: Filter, limit: int
+) -> Found:
+    words = replace(words, strict=None, notice=notice)
+    return Found(words=words, hits=await _find(connection, words, language, wanted=wanted, limit=limit))
 
 
 async def _find(connection: Connection, words: Words, language: str, *, wanted: Filter, limit: int) -> list[KeywordHit]:

@@ -76,7 +76,7 @@ async def _search(shared: "ArticleSearch", question: Question) -> Answer:
             if question.mode != "semantic":
                 worded = await _worded(shared, connection, question, words)
         clock.lap("keyword")
-        found = await _found(shared, question, near, words, worded, clock)
+        found = await _found(shared, question, generation, near, words, worded, clock)
     finally:
         if near is not None:
             near.cancel()
@@ -87,6 +87,7 @@ async def _search(shared: "ArticleSearch", question: Question) -> Answer:
 async def _found(
     shared: "ArticleSearch",
     question: Question,
+    generation: Generation,
     near: "asyncio.Task[list[Passage] | Unavailable] | None",
     words: Words,
     worded: keyword.Found | None,
@@ -97,7 +98,7 @@ async def _found(
         passages = await near
         clock.lap("semantic")
         if not isinstance(passages, Unavailable):
-            return await _by_meaning(shared, question, passages, words, worded)
+            return await _by_meaning(shared, question, generation, passages, words, worded)
         notice = passages.notice
     if worded is None:
         async with shared.app.connection() as connection:
@@ -140,7 +141,12 @@ async def _worded(shared: "ArticleSearch", connection: Connection, question: Que
 
 
 async def _by_meaning(
-    shared: "ArticleSearch", question: Question, near: list[Passage], words: Words, worded: keyword.Found | None
+    shared: "ArticleSearch",
+    question: Question,
+    generation: Generation,
+    near: list[Passage],
+    words: Words,
+    worded: keyword.Found | None,
 ) -> _Found:
     near = hopeful(near, without_words=worded is not None and not worded.hits)
     if worded is None:
@@ -148,7 +154,8 @@ async def _by_meaning(
     if worded.words.strict is not None:
         async with shared.app.connection() as connection:
             near = await _fitting(connection, worded.words.strict, near)
-    return _Found(mode=question.mode, notice=worded.words.notice, fused=fuse(near, worded.hits), words=worded.words)
+    fused = fuse(near, worded.hits, words_weight=shared.embedders.get(generation.embedder).words_weight)
+    return _Found(mode=question.mode, notice=worded.words.notice, fused=fused, words=worded.words)
 
 
 async def _fitting(connection: Connection, wanted: strict.Strict, near: list[Passage]) -> list[Passage]:

@@ -70,7 +70,7 @@ def cleanup_cron(hours: float) -> str:
 
 async def clear_completed(app: Penstock, older_than_days: float, *, by: str) -> int:
     """Forget what is done, was not needed or was cancelled, and ended so long ago. Failures stay for people to see,
-    until the engine's retention (PENSTOCK_RETENTION_DAYS) removes whatever has ended, these too."""
+    until the engine's retention removes whatever has ended, these too."""
     count = await clearing.clear(app, PIPELINE, statuses=_COMPLETED, older_than_days=older_than_days)
     if count or by != _UPKEEP:
         app.events.emit("articles.cleared", count=count, older_than_days=older_than_days, by=by)

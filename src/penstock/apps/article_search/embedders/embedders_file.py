@@ -22,6 +22,7 @@ _NUMBERS = {
     "most_characters": (100, 10_000_000, True),
     "requests_per_minute": (0.01, 600_000, False),
     "timeout_seconds": (0.1, 600, False),
+    "words_weight": (0.01, 10, False),
 }
 _SWITCHES = ("send_dimensions",)
 _FIELDS = (*_TEXTS, *_TEXTS_OF_ENDPOINTS, *_NUMBERS, *_EXACT_TEXTS, *_SWITCHES)

@@ -52,6 +52,7 @@ class OpenAIEmbedder:
         self.name = options.name
         self.model = options.fingerprint
         self.dimensions = options.dimensions
+        self.words_weight = options.words_weight
         self._options = options
         self._app = app
         self._client = EndpointClient(options)

@@ -15,6 +15,7 @@ class RememberingEmbedder:
         self.name = inner.name
         self.model = inner.model
         self.dimensions = inner.dimensions
+        self.words_weight = inner.words_weight
         self._inner = inner
         self._known: OrderedDict[str, Vectors] = OrderedDict()
 

@@ -21,6 +21,7 @@ class SentenceTransformersEmbedder:
         self.name = options.name
         self.model = options.fingerprint
         self.dimensions = options.dimensions
+        self.words_weight = options.words_weight
         self._options = options
         self._loaded: Any = None
         self._turn = asyncio.Lock()

@@ -44,7 +44,9 @@ async def submitted(world: World, *images: bytes) -> int:
     for number, data in enumerate(images, start=1):
         stored = await store(world.app, _at_once(data), owner="ann", name=f"{number}.png", ip=None)
         inputs.append({"row": number, "image": {"file_id": stored.id, "name": stored.name}})
-    return await world.submit_inputs(inputs, {"type": "images", "columns": ["Image"], "options": {}})
+    job_id = await world.submit_inputs(inputs, {"type": "images", "columns": ["Image"], "options": {}})
+    await world.fetch("update penstock.files set job_id = $1 where job_id is null", job_id)
+    return job_id
 
 
 async def test_a_photo_with_a_barcode_is_looked_up_by_it(world: World):
@@ -74,6 +76,16 @@ async def test_a_photo_without_a_code_is_not_found_at_once_and_says_so(world: Wo
     assert without["error"]["message"] == "no barcode or QR code could be read in 1.png"
     assert "no code in 2.png is the number of a product: https://shop.example" in strange["error"]["message"]
     assert await world.asked(job_id) == {}
+
+
+async def test_a_picture_of_another_job_is_not_looked_at(world: World):
+    job_id = await submitted(world, picture(NUMBER[1:]))
+    [file] = await world.fetch("select id from penstock.files where job_id = $1", job_id)
+    other = await world.submit_inputs([{"row": 1, "image": {"file_id": file["id"], "name": "1.png"}}], {})
+    assert (await drain(world.app)).failed == 1
+    [outcome] = await world.outcomes(other)
+    assert outcome["error"]["message"] == f"1.png: there is no file {file['id']} in this job. Upload it again."
+    assert outcome["result"] is None
 
 
 async def test_what_is_no_image_and_a_file_that_is_gone_end_with_the_reason(world: World):

@@ -165,14 +165,18 @@ async def test_given_roles_count_before_headings(world: World):
     assert outcome["result"]["columns"]["Match"] == "sku"
 
 
-async def test_old_search_events_are_forgotten(world: World):
+async def test_search_events_are_kept_as_long_as_the_items_of_jobs(world: World):
     await world.know(product(1))
     await world.submit(["gtin"], [[gtin(1)], [gtin(1)]])
+    deleted = await world.submit(["gtin"], [[gtin(1)]])
     await drain(world.app)
     await world.fetch("update catalogue.search_events set at = now() - interval '31 days' where id % 2 = 0")
-    await world.app.enqueue("catalogue.forget")
-    await drain(world.app)
-    assert len(await world.fetch("select id from catalogue.search_events")) == 1
+    await world.fetch("delete from penstock.jobs where id = $1", deleted)
+    for settings, left in ((world.app.settings, 2), (world.app.settings.model_copy(update={"retention_days": 30}), 1)):
+        world.app.use(settings, world.app.events)
+        await world.app.enqueue("catalogue.forget")
+        await drain(world.app)
+        assert len(await world.fetch("select id from catalogue.search_events")) == left
 
 
 async def test_the_sample_file_finds_the_sample_products(world: World):

@@ -76,7 +76,7 @@ class Enricher:
 
     async def enrich_image(self, ctx: Context, image: Mapping[str, Any]) -> Any:
         """By the codes in the picture."""
-        picture = await self._pictures.look(image)
+        picture = await self._pictures.look(image, job_id=ctx.job_id)
         if not picture.codes:
             return NotFound(f"no barcode or QR code could be read in {picture.name}")
         if picture.understood is None:

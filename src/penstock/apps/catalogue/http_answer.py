@@ -1,4 +1,4 @@
-"""From somebody's JSON to a hit: only plain values, only of a sane length."""
+"""From somebody's JSON to an answer: only plain values, only of a sane length."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,20 +7,22 @@ from urllib.parse import urlsplit
 import orjson
 
 from penstock.apps.catalogue.folding import tidy
+from penstock.apps.catalogue.gtin import NoGtin, gtin_of
 from penstock.apps.catalogue.json_paths import Step, value_at
-from penstock.apps.catalogue.provider import Hit, Query
+from penstock.apps.catalogue.provider import NUMBERS, Answer
 from penstock.apps.catalogue.understood import price_of
 
 _LONGEST = 2000
 _LONGEST_REFUSAL = 300
 
 
-def hit_of(data: Any, paths: Mapping[str, tuple[Step, ...]], query: Query) -> Hit | None:
-    """An answer with neither title nor price is a miss. ``score`` None of ours: the provider decided, so it is 1."""
-    fields = {name: _plain(name, value_at(data, steps)) for name, steps in paths.items()}
-    if fields.get("title") is None and fields.get("price") is None:
+def answer_of(data: Any, paths: Mapping[str, tuple[Step, ...]]) -> Answer | None:
+    """None, a miss, for an answer with neither title nor price."""
+    said = {name: _plain(name, value_at(data, steps)) for name, steps in paths.items()}
+    if said.get("title") is None and said.get("price") is None:
         return None
-    return Hit(match=query.kind, score=1.0, fields=fields)
+    gtin, sku = (said.pop(name, None) for name in NUMBERS)
+    return Answer(gtin=_gtin(gtin), sku=None if sku is None else str(sku), fields=said)
 
 
 def refusal_in(body: bytes) -> str | None:
@@ -43,6 +45,14 @@ def _plain(name: str, value: Any) -> str | float | None:
     if name == "url" and urlsplit(text).scheme not in ("http", "https"):
         return None  # it will be shown as a link
     return text or None
+
+
+def _gtin(value: str | float | None) -> str | None:
+    """What is no GTIN says nothing about the product."""
+    try:
+        return None if value is None else gtin_of(str(value))
+    except NoGtin:
+        return None
 
 
 def _price(value: Any) -> float | None:

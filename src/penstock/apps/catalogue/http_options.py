@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
 from penstock.apps.catalogue.json_paths import Step, parse
-from penstock.apps.catalogue.provider import FIELDS, Query
+from penstock.apps.catalogue.provider import FIELDS, NUMBERS, Query
 from penstock.config import PREFIX, Settings
 from penstock.errors import InvalidSetting, UsageError
 
@@ -122,8 +122,9 @@ def _paths(text: str) -> dict[str, tuple[Step, ...]]:
     paths = {}
     for part in filter(str.strip, text.split(",")):
         known, equals, path = (piece.strip() for piece in part.partition("="))
-        if not equals or known not in FIELDS:
-            raise InvalidSetting(name, part.strip()[:80], f"write field=path; the fields are {', '.join(FIELDS)}")
+        if not equals or known not in (*FIELDS, *NUMBERS):
+            fields = ", ".join((*FIELDS, *NUMBERS))
+            raise InvalidSetting(name, part.strip()[:80], f"write field=path; the fields are {fields}")
         try:
             paths[known] = parse(path)
         except UsageError as error:

@@ -9,10 +9,12 @@ import httpx2
 import orjson
 
 from penstock import Context, Penstock
-from penstock.apps.catalogue.http_answer import hit_of, refusal_in
+from penstock.apps.catalogue import products
+from penstock.apps.catalogue.http_answer import answer_of, refusal_in
 from penstock.apps.catalogue.http_options import HttpOptions, origin_of
 from penstock.apps.catalogue.pacing import Pacing
-from penstock.apps.catalogue.provider import Hit, NotAsked, Query
+from penstock.apps.catalogue.provider import Answer, Hit, NotAsked, Query, Rejected
+from penstock.apps.catalogue.verifying import by_number, by_text, texts_of
 from penstock.engine.steering import limits
 from penstock.errors import PermanentError, ThrottledError, TransientError
 from penstock.intake.sources.guard import HostRefused, checked_host
@@ -54,7 +56,7 @@ class HttpProvider:
         """Where the address has several places, a question fills all of them."""
         return set(self._options.values(query)) == self._options.places
 
-    async def look_up(self, query: Query, ctx: Context) -> Hit | None:
+    async def look_up(self, query: Query, ctx: Context) -> Hit | Rejected | None:
         await self._tell_limit()
         self._check_circuit()
         async with self._pacing.turn():
@@ -63,7 +65,17 @@ class HttpProvider:
             except ThrottledError as busy:
                 raise NotAsked(str(busy), retry_after=busy.retry_after) from None
             self._check_circuit()
-            return await self._ask(query, ctx)
+            answer = await self._ask(query, ctx)
+        return None if answer is None else await self._verified(query, answer)
+
+    async def _verified(self, query: Query, answer: Answer) -> Hit | Rejected:
+        if (decided := by_number(query, answer)) is not None:
+            return decided
+        texts, likeness = texts_of(query, answer), None
+        if texts is not None:
+            async with self._app.connection() as connection:
+                likeness = await products.likeness(connection, texts)
+        return by_text(query, answer, texts, likeness, self._app.settings.catalogue_match_threshold)
 
     async def _tell_limit(self) -> None:
         """The setting counts from the first question of a process; `penstock limits set` changes it until then."""
@@ -82,7 +94,7 @@ class HttpProvider:
                 retry_after=max(wait, _SHORTEST_WAIT_SECONDS),
             )
 
-    async def _ask(self, query: Query, ctx: Context) -> Hit | None:
+    async def _ask(self, query: Query, ctx: Context) -> Answer | None:
         self._circuit = self._circuit.asked(monotonic())
         since = monotonic()
         try:
@@ -105,7 +117,7 @@ class HttpProvider:
             raise
         self._circuit = self._circuit.succeeded()
         self._pacing.answered(monotonic() - since)
-        return hit_of(data, self._options.paths, query)
+        return answer_of(data, self._options.paths)
 
     def _no_answer(self, error: Exception) -> TransientError:
         if isinstance(error, TransientError):

@@ -69,14 +69,15 @@ class Pictures:
         if reader is not None:
             reader.close()
 
-    async def look(self, image: Mapping[str, Any]) -> Picture:
+    async def look(self, image: Mapping[str, Any], *, job_id: int | None) -> Picture:
+        """``job_id``: of the task. Its input may name any file, and only those of its job are read."""
         name, file_id = str(image.get("name") or "the image"), image.get("file_id")
         if not isinstance(file_id, int):
             raise PermanentError(f"The image {name!r} has no file. Upload it again.")
         if self._reader is None:
             self._reader = ImageReader()
         try:
-            facts = await self._reader.look(await read_all(self._app, file_id, MOST_BYTES))
+            facts = await self._reader.look(await read_all(self._app, file_id, MOST_BYTES, job_id=job_id))
         except (FileRefused, PayloadTooLarge) as error:
             raise PermanentError(f"{name}: {error}") from None
         return Picture(name=name, facts=facts, understood=product_named_by(code.text for code in facts.codes))

@@ -6,12 +6,11 @@ from typing import Any
 
 from penstock import Context
 from penstock.apps.catalogue import products
-from penstock.apps.catalogue.folding import numbers
 from penstock.apps.catalogue.products import Product
 from penstock.apps.catalogue.provider import Hit, Query
+from penstock.apps.catalogue.understood import Understood
+from penstock.apps.catalogue.verifying import LEAST_WORD_SIMILARITY, numbers_differ, other_gtin
 
-# A part of a title that is spelled less alike than this is another word.
-_LEAST_WORD_SIMILARITY = 0.6
 _CLEARLY_BETTER = 0.02
 
 
@@ -40,29 +39,33 @@ async def find(connection: Any, query: Query, threshold: float) -> Product | Non
         case "gtin":
             return await products.by_gtin(connection, query.gtin or "")
         case "sku":
-            return await products.by_sku(connection, query.sku or "", query.brand)
+            found = await products.by_sku(connection, query.sku or "", query.brand)
+            return None if found is None or other_gtin(query.row, found.gtin) else found
         case "brand+title":
             title, brand = query.title or "", query.brand or ""
-            return _fitting(title, await products.by_brand_and_title(connection, brand, title, threshold))
+            return _fitting(query, await products.by_brand_and_title(connection, brand, title, threshold))
         case "title":
             if query.loose:
-                return await _guess(connection, query.title or "", threshold)
-            return _fitting(query.title or "", await products.by_title(connection, query.title or "", threshold))
+                return await _guess(connection, query, threshold)
+            return _fitting(query, await products.by_title(connection, query.title or "", threshold))
 
 
-async def _guess(connection: Any, title: str, threshold: float) -> Product | None:
+async def _guess(connection: Any, query: Query, threshold: float) -> Product | None:
+    title = query.title or ""
     found = await products.by_words(connection, title)
     if not found:
-        found = await products.by_trigrams(connection, title, max(threshold, _LEAST_WORD_SIMILARITY))
-    return _only(found)
+        found = await products.by_trigrams(connection, title, max(threshold, LEAST_WORD_SIMILARITY))
+    return _only(_possible(query.row, found))
 
 
-def _fitting(title: str, found: Sequence[Product]) -> Product | None:
-    """The most alike whose numbers do not contradict: a drill of 500 W is not the one of 600 W, however alike the
-    rest is. A title that leaves numbers out contradicts nothing."""
-    asked = numbers(title)
-    known = [(product, numbers(product.search_title)) for product in found]
-    return _only([product for product, has in known if asked <= has or has <= asked])
+def _fitting(query: Query, found: Sequence[Product]) -> Product | None:
+    """The most alike whose numbers do not contradict."""
+    title = query.title or ""
+    return _only([one for one in _possible(query.row, found) if not numbers_differ(title, one.search_title)])
+
+
+def _possible(row: Understood, found: Sequence[Product]) -> list[Product]:
+    return [one for one in found if not other_gtin(row, one.gtin)]
 
 
 def _only(found: Sequence[Product]) -> Product | None:

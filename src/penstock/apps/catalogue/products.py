@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.apps.catalogue.folding import fold, telling, with_brand
 from penstock.apps.catalogue.understood import Understood
+from penstock.apps.catalogue.verifying import Likeness, Texts
 from penstock.storage.queries import load
 
 _sql = load("products", "penstock.apps.catalogue")
@@ -89,6 +90,10 @@ async def by_trigrams(connection: Connection, title: str, threshold: float) -> l
     async with connection.transaction():
         await connection.execute(_sql.bear, str(threshold))
         return _all(await connection.fetch(_sql.by_trigrams, title))
+
+
+async def likeness(connection: Connection, texts: Texts) -> Likeness:
+    return Likeness(**await connection.fetchrow(_sql.likeness, texts.asked, texts.answered))
 
 
 async def remove(connection: Connection, gtins: Sequence[str]) -> int:

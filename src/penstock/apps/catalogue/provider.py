@@ -5,15 +5,19 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from penstock import Context
+from penstock.apps.catalogue.understood import Understood
 from penstock.errors import ThrottledError
 
 Kind = Literal["gtin", "sku", "brand+title", "title"]
 FIELDS = ("title", "brand", "price", "currency", "retailer", "url")
+# What an answer may say as well, to be held against the row.
+NUMBERS = ("gtin", "sku")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What is asked for. Titles and brands are folded; ``loose``: a wider guess, spelling and sizes may differ."""
+    """What is asked for. Titles and brands are folded; ``loose``: a wider guess, spelling and sizes may differ.
+    ``row``: what answers are held against."""
 
     kind: Kind
     gtin: str | None = None
@@ -21,6 +25,11 @@ class Query:
     brand: str | None = None
     title: str | None = None
     loose: bool = False
+    row: Understood = field(default=Understood(), repr=False, compare=False)
+
+    @property
+    def by_number(self) -> bool:
+        return self.kind in ("gtin", "sku")
 
     @property
     def text(self) -> str:
@@ -41,11 +50,35 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """``fields``: those of FIELDS that the provider knows. ``score``: 1 for an exact key."""
+    """``fields``: those of FIELDS that the provider knows. ``score``: 1 for an exact number."""
 
     match: str
     score: float
     fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a provider said, before anybody believes it. ``gtin``: 14 digits, or None."""
+
+    gtin: str | None = None
+    sku: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str | None:
+        return self.fields.get("title")
+
+    @property
+    def brand(self) -> str | None:
+        return self.fields.get("brand")
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An answer that is about another product. ``why``: for people."""
+
+    why: str
 
 
 class NotAsked(ThrottledError):
@@ -61,5 +94,6 @@ class Provider(Protocol):
     def serves(self, query: Query) -> bool:
         """Whether this kind of question can be put at all."""
 
-    async def look_up(self, query: Query, ctx: Context) -> Hit | None:
-        """None: it does not know the product. Raises the handler errors of ``penstock.errors`` for everything else."""
+    async def look_up(self, query: Query, ctx: Context) -> Hit | Rejected | None:
+        """None: it does not know the product. A hit was verified against the row. Raises the handler errors of
+        ``penstock.errors`` for everything else."""

@@ -47,6 +47,12 @@ async def forget(connection: Connection, *, older_than_seconds: float, most: int
     return int(said.rpartition(" ")[2])
 
 
+async def forget_orphans(connection: Connection, *, most: int) -> int:
+    """How many were removed."""
+    said: str = await connection.execute(_sql.forget_orphans, most)
+    return int(said.rpartition(" ")[2])
+
+
 class Recorder:
     """Writes events of all running handlers together: one statement at a time, with whatever came meanwhile.
 

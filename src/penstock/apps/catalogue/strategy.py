@@ -5,6 +5,7 @@ something else. Exact keys are asked in all of them: the attempt before may have
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from penstock.apps.catalogue.folding import fold, significant, without_brand, without_sizes
 from penstock.apps.catalogue.provider import Query
@@ -22,7 +23,8 @@ def queries_for(understood: Understood, attempt: int) -> list[Query]:
         exact.append(Query(kind="gtin", gtin=understood.gtin))
     if understood.sku:
         exact.append(Query(kind="sku", sku=understood.sku, brand=brand or None))
-    return exact + _texts(brand, title, (attempt - 1) % _STRATEGIES)
+    asked = exact + _texts(brand, title, (attempt - 1) % _STRATEGIES)
+    return [replace(query, row=understood) for query in asked]
 
 
 def providers_for(order: Sequence[str], attempt: int) -> list[str]:

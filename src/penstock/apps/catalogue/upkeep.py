@@ -1,4 +1,4 @@
-"""Removes old search events, once a day."""
+"""Removes search events that belong to nothing any more, once a day."""
 
 from penstock import Penstock
 from penstock.apps.catalogue import search_events
@@ -19,13 +19,15 @@ def install_upkeep(app: Penstock) -> None:
 
 
 async def forget_old(app: Penstock) -> int:
-    """How many were removed, a batch per transaction."""
+    """How many were removed, a batch per transaction. Without a retention: those of jobs that somebody deleted."""
     removed = 0
     while True:
         async with app.connection() as connection:
-            kept = await preferences.read(connection, app.settings)
-            days = float(kept["endedItemsDays"].value or app.settings.retention_days)
-            gone = await search_events.forget(connection, older_than_seconds=days * _DAY_SECONDS, most=_BATCH)
+            days = (await preferences.read(connection, app.settings))["endedItemsDays"].value
+            if days is None:
+                gone = await search_events.forget_orphans(connection, most=_BATCH)
+            else:
+                gone = await search_events.forget(connection, older_than_seconds=days * _DAY_SECONDS, most=_BATCH)
         removed += gone
         if gone < _BATCH:
             return removed

@@ -1,12 +1,17 @@
-"""Asks one provider after the other until one knows the product, and writes down every question."""
+"""Asks one provider after the other until one knows the product, and writes down every question.
+
+Exact numbers first, of all providers: a title that is alike at the first one must not win over the number at the
+second. Titles follow only where nobody knows the numbers, so a row costs more questions only there.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import product
 from time import perf_counter
 
 from penstock import Context
-from penstock.apps.catalogue.provider import Hit, NotAsked, Provider, Query
+from penstock.apps.catalogue.provider import Hit, NotAsked, Provider, Query, Rejected
 from penstock.apps.catalogue.search_events import Recorder, SearchEvent
 
 
@@ -24,8 +29,18 @@ class _Notes:
 
     ctx: Context
     events: list[SearchEvent] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
 
-    def add(self, provider: Provider, query: Query, since: float, hit: bool | None, error: str | None = None) -> None:
+    def add(
+        self,
+        provider: Provider,
+        query: Query,
+        since: float,
+        hit: bool | None,
+        *,
+        error: str | None = None,
+        rejected: str | None = None,
+    ) -> None:
         event = SearchEvent(
             task_id=self.ctx.task_id,
             job_id=self.ctx.job_id,
@@ -38,6 +53,8 @@ class _Notes:
             error=error,
         )
         self.events.append(event)
+        why = "" if rejected is None else f": {rejected}"
+        self.asked.append(f"{event.query} ({event.provider}{why})")
 
 
 async def ask(
@@ -51,40 +68,43 @@ async def ask(
         if notes.events:
             await recorder.record(notes.events)
         raise
-    asked = [f"{event.query} ({event.provider})" for event in notes.events]
     if not notes.events:
-        return None, asked
+        return None, notes.asked
     at = await recorder.record(notes.events)
     if answer is None:
-        return None, asked
+        return None, notes.asked
     provider, query, hit = answer
-    return Found(hit=hit, provider=provider.name, query=query, at=at), asked
+    return Found(hit=hit, provider=provider.name, query=query, at=at), notes.asked
 
 
 async def _first_hit(
     notes: _Notes, providers: Sequence[Provider], queries: Sequence[Query]
 ) -> tuple[Provider, Query, Hit] | None:
-    for provider in providers:
-        for query in queries:
-            if not provider.serves(query):
-                continue
-            hit = await _asked(notes, provider, query)
-            if hit is not None:
-                return provider, query, hit
+    exact = [query for query in queries if query.by_number]
+    texts = [query for query in queries if not query.by_number]
+    for provider, query in (*product(providers, exact), *product(providers, texts)):
+        if not provider.serves(query):
+            continue
+        hit = await _asked(notes, provider, query)
+        if hit is not None:
+            return provider, query, hit
     return None
 
 
 async def _asked(notes: _Notes, provider: Provider, query: Query) -> Hit | None:
     since = perf_counter()
     try:
-        hit = await provider.look_up(query, notes.ctx)
+        answer = await provider.look_up(query, notes.ctx)
     except NotAsked:
         raise
     except Exception as error:
-        notes.add(provider, query, since, None, f"{type(error).__name__}: {error}")
+        notes.add(provider, query, since, None, error=f"{type(error).__name__}: {error}")
         raise
-    notes.add(provider, query, since, hit is not None)
-    return hit
+    if isinstance(answer, Rejected):
+        notes.add(provider, query, since, False, rejected=answer.why)
+        return None
+    notes.add(provider, query, since, answer is not None)
+    return answer
 
 
 def result_of(found: Found, names: Mapping[str, str]) -> tuple[dict[str, object], dict[str, dict[str, str]]]:

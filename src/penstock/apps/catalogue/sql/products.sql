@@ -61,6 +61,10 @@ select id, gtin, sku, brand, title, price, currency, retailer, url, search_brand
        ((word_similarity($1, search_title) + similarity(search_title, $1)) / 2)::float8 as score
 from catalogue.products where $1 <% search_title order by score desc, id limit 10
 
+-- name: likeness
+-- Of a product that is not in the table, as those in it are compared.
+select similarity($2, $1)::float8 as whole, greatest(word_similarity($1, $2), word_similarity($2, $1))::float8 as part
+
 -- name: remove
 delete from catalogue.products where gtin = any ($1::text[]) returning gtin
 

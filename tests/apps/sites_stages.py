@@ -10,6 +10,7 @@ from penstock.apps.website_analysis.facts import Facts, PageFacts, Place, Topic
 from penstock.apps.website_analysis.options import chosen
 from penstock.apps.website_analysis.prompt import Prompt, PromptKind
 from penstock.apps.website_analysis.scores import Coverage, Scores, Share
+from penstock.apps.website_analysis.submitting import options_of
 
 NASTY = "<script>alert(1)</script>"
 
@@ -73,7 +74,7 @@ def scores_of(prompts: list[Prompt]) -> Scores:
 
 def install(app: Penstock) -> None:
     """Sites whose address holds "broken" fail."""
-    pipeline = app.pipeline("sites")
+    pipeline = app.pipeline("sites", check_options=lambda given: options_of(app, given))
 
     @pipeline.stage("website-analysis", version="1")
     async def read(ctx: Context, url: str) -> Any:

@@ -20,6 +20,8 @@ from tests.apps.model_world import KEY, Called, ModelServer, Said, raw, refuses,
 from tests.apps.site_world import Place, SiteWorld
 
 ANN = By(actor="ann")
+_LOOK = orders.get
+_STAGE = "select s.name from penstock.queue q join penstock.stages s on s.id = q.stage where q.task_id = $1"
 
 
 class World:
@@ -316,6 +318,30 @@ async def test_prompts_wait_for_approval_and_those_of_a_changed_site_wait_again(
             await drain(world.app)
             [task] = await world.outcomes(job)
             assert (task["state"], task["stage"]) == ("PENDING", ASKING), "the approval was for other prompts"
+
+
+@pytest.mark.parametrize("chosen", ["this site", "all sites"])
+async def test_an_approval_that_meets_the_look_for_it_is_not_slept_through(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, chosen: str
+) -> None:
+    looks = []
+
+    async def look(connection: Any, task_id: int) -> Any:
+        found = await _LOOK(connection, task_id)
+        looks.append(await connection.fetchval(_STAGE, task_id))
+        if looks.count(ASKING) == 2:  # the second one is for the approval, which comes before the snooze
+            site_ids = [task_id] if chosen == "this site" else None
+            assert await deciding.approve(world.app, job.id, site_ids, by=ANN, owner="ann") == 1
+        return found
+
+    monkeypatch.setattr(orders, "get", look)
+    async with SiteWorld() as sites:
+        place = sites.add(site_answers.small_site())
+        async with analysing(database_url, sites) as world:
+            job = await world.submit(place.url(), review=True)
+            await drain(world.app)
+            [task] = await world.outcomes(job)
+    assert (task["state"], looks.count(ASKING)) == ("DONE", 4), task["error"]
 
 
 async def test_prompts_that_are_not_there_yet_cannot_be_approved(database_url: str) -> None:

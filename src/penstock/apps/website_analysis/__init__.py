@@ -31,11 +31,14 @@ def install(app: Penstock, analysis: "SiteAnalysis | None" = None) -> "SiteAnaly
     from penstock.apps.website_analysis import stages
     from penstock.apps.website_analysis.extract.site import VERSION as EXTRACTION
     from penstock.apps.website_analysis.prompts.forming import VERSION as TEMPLATES
+    from penstock.apps.website_analysis.submitting import options_of
     from penstock.apps.website_analysis.upkeep import install_upkeep
 
     site = analysis or stages.SiteAnalysis(app)
     settings = app.settings
-    pipeline = app.pipeline(PIPELINE, result_columns=stages.RESULT_COLUMNS)
+    pipeline = app.pipeline(
+        PIPELINE, result_columns=stages.RESULT_COLUMNS, check_options=lambda given: options_of(app, given)
+    )
 
     @pipeline.stage(READING, version=EXTRACTION, timeout=settings.sites_timeout_seconds, retry=_PATIENT)
     async def read(ctx: Context, url: str) -> None:

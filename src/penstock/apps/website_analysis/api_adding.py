@@ -13,7 +13,7 @@ from penstock.apps.website_analysis.wire import AddedBody, Chosen, NewAnalysis, 
 from penstock.intake.room import require_room
 from penstock.intake.submit import Submission
 from penstock.service.actor import Operator
-from penstock.service.bodies import bounded, form_of, text_fields, validated
+from penstock.service.bodies import form_of, media_type, takes, text_fields, validated
 from penstock.service.ground import ground_of
 from penstock.service.problems import Problem, documented
 
@@ -47,6 +47,7 @@ _REQUEST = {
 
 
 @router.post("", operation_id="addAnalysis", status_code=202, openapi_extra=_REQUEST)
+@takes(json=_JSON_BYTES, form=_FILE_BYTES)
 async def add(
     request: Request,
     actor: Operator,
@@ -60,7 +61,7 @@ async def add(
     ground = ground_of(request)
     # Before the body is read; it is asked again in the transaction that stores the job.
     await require_room(ground.app, actor.name)
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = media_type(request.headers.get("content-type", ""))
     if kind == "multipart/form-data":
         chosen, wish = await _from_form(request)
     elif kind == "application/json":
@@ -87,7 +88,6 @@ async def add(
 
 
 async def _from_json(request: Request) -> tuple[Chosen, Wish]:
-    bounded(request, _JSON_BYTES)
     try:
         parsed = orjson.loads(await request.body())
     except orjson.JSONDecodeError as error:
@@ -100,7 +100,6 @@ async def _from_json(request: Request) -> tuple[Chosen, Wish]:
 
 
 async def _from_form(request: Request) -> tuple[Chosen, Wish]:
-    bounded(request, _FILE_BYTES)
     form = await form_of(request, most_files=1)
     try:
         uploads = [part for part in form.getlist("file") if isinstance(part, UploadFile)]

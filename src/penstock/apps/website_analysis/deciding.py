@@ -9,6 +9,7 @@ from penstock.apps.website_analysis.models.registry import Models
 from penstock.apps.website_analysis.names import ASKING, FORMING, STAGES
 from penstock.apps.website_analysis.prompt import Prompt
 from penstock.apps.website_analysis.prompts.editing import edited
+from penstock.apps.website_analysis.submitting import require_bounds
 from penstock.engine.acting import By
 from penstock.engine.app import Penstock
 from penstock.engine.steering import jobs as job_steering
@@ -174,6 +175,7 @@ async def rerun(
     answered yet. Returns how many start.
     """
     options = dict(options or {})
+    require_bounds(app.settings, options)
     if from_stage not in STAGES:
         raise NotKnown(kind="stage", name=from_stage, known=STAGES)
     if site_ids is not None:

@@ -12,6 +12,7 @@ from penstock.apps.website_analysis.fetch.live import LiveFetcher
 from penstock.apps.website_analysis.models.registry import Models
 from penstock.apps.website_analysis.options import chosen
 from penstock.apps.website_analysis.problem import SiteBusy
+from penstock.config import Settings
 from penstock.engine.app import Penstock
 from penstock.errors import HandlerError, InvalidSetting, UsageError
 from penstock.intake.room import require_room
@@ -78,15 +79,28 @@ async def submit(app: Penstock, submission: Submission, wish: Wish) -> Added:
 def options_of(app: Penstock, given: Mapping[str, Any]) -> dict[str, Any]:
     """What the job keeps: the choices over the settings as they are now, checked."""
     settings = app.settings
+    require_bounds(settings, given)
     options = chosen(settings, given)
-    bounds = {"pages": settings.sites_max_pages, "samples": MOST_SAMPLES, "prompts": MOST_PROMPTS}
-    for name, most in bounds.items():
-        if not 1 <= getattr(options, name) <= most:
-            raise InvalidSetting(name, getattr(options, name), f"use 1 to {most:,}")
-    if not 0 <= options.budget <= MOST_BUDGET:
-        raise InvalidSetting("budget", options.budget, f"use 0 to {MOST_BUDGET:,}, in the currency of the prices")
+    require_bounds(settings, options.as_json())
     _require_models(app, options.models)
     return options.as_json()
+
+
+def require_bounds(settings: Settings, given: Mapping[str, Any]) -> None:
+    """Those that are given, and are none: options also come as JSON that no model of a route has checked."""
+    for name, most in {"pages": settings.sites_max_pages, "samples": MOST_SAMPLES, "prompts": MOST_PROMPTS}.items():
+        value = given.get(name)
+        if value is not None and not (type(value) is int and 1 <= value <= most):
+            raise InvalidSetting(name, value, f"use 1 to {most:,}")
+    budget = given.get("budget")
+    if budget is not None and not (type(budget) in (int, float) and 0 <= budget <= MOST_BUDGET):
+        raise InvalidSetting("budget", budget, f"use 0 to {MOST_BUDGET:,}, in the currency of the prices")
+    models = given.get("models")
+    if models is not None and not (isinstance(models, list | tuple) and all(isinstance(one, str) for one in models)):
+        raise InvalidSetting("models", models, "name them in a list")
+    for name in ("review", "replay", "fresh"):
+        if not isinstance(given.get(name), bool | None):
+            raise InvalidSetting(name, given[name], "use true or false")
 
 
 def _require_models(app: Penstock, names: Sequence[str]) -> None:

@@ -43,9 +43,11 @@ left join lateral (
 cross join lateral jsonb_array_elements(coalesce(w.prompts, formed.prompts, '[]')) as asked
 
 -- name: waiting_at
--- Of these sites, those that wait before the stage.
+-- Of these sites, those that wait before the stage. One that a runner holds and that is not approved waits as well: it is
+-- looking for its approval right now, or is about to.
 select q.task_id from penstock.queue q join penstock.stages s on s.id = q.stage
-where q.task_id = any ($1::bigint[]) and s.name = $2 and q.worker is null
+left join website_analysis.orders w on w.task_id = q.task_id
+where q.task_id = any ($1::bigint[]) and s.name = $2 and (q.worker is null or w.approved_at is null)
 
 -- name: ended
 -- Sites of a job that ended in one of these states, from the oldest id on: those whose options change before they run

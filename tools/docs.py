@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
 
+from penstock.cli import applications
 from penstock.cli.app import COMMANDS, LazyCommands, load, root
 from penstock.cli.options import ANNOTATIONS
 from penstock.config import PREFIX, Settings
@@ -20,6 +23,8 @@ from penstock.engine.events import NAMES
 from penstock.engine.observe.counter import COUNTERS
 from penstock.engine.observe.exposition import GAUGES
 from penstock.engine.observe.timings import TIMES
+from penstock.service.api import routers
+from penstock.service.bodies import ANONYMOUS_BYTES, OTHERS, Limit, limits_of
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _PART = re.compile(r"(<!-- generated: ([a-z]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -64,6 +69,33 @@ def commands() -> str:
     return "\n".join(parts)
 
 
+def bodies() -> str:
+    """How large a request may be: the routes with limits of their own, then all others."""
+    default = Settings.model_construct()
+    rows = [
+        (f"`{method} {route.path}`", *(_bytes(one, default) for one in (limits.json, limits.form or limits.json)))
+        for router in (*routers(), *applications.routers())
+        for route in _routes(router)
+        if (limits := limits_of(route.endpoint)) is not OTHERS
+        for method in sorted(route.methods)
+    ]
+    rows.append(("all others", *(_bytes(OTHERS.json, default),) * 2))
+    rows.append(("any, without valid credentials", f"{ANONYMOUS_BYTES:,}", f"{ANONYMOUS_BYTES:,}"))
+    return _table(("route", "body, bytes", "multipart form, bytes"), rows)
+
+
+def _routes(router: APIRouter) -> Iterator[APIRoute]:
+    for route in router.routes:
+        if isinstance(route, APIRoute):
+            yield route
+        elif (inside := getattr(route, "original_router", None)) is not None:
+            yield from _routes(inside)
+
+
+def _bytes(limit: Limit, default: Settings) -> str:
+    return f"{limit if isinstance(limit, int) else limit(default):,}"
+
+
 def _leaves(path: str, command: Any) -> Iterator[tuple[str, Any]]:
     if not isinstance(command, typer.core.TyperGroup):
         yield path, command
@@ -104,6 +136,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "events": events,
     "metrics": metrics,
     "commands": commands,
+    "bodies": bodies,
 }
 
 

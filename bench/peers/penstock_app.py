@@ -13,7 +13,7 @@ from common import NAP, PG_DSN, payload
 
 from penstock import Penstock
 from penstock.config import load
-from penstock.storage.migrate import migrate
+from penstock.storage.migrate import migrate, schemas
 
 app = Penstock("peers", settings=load(database_url=PG_DSN))
 
@@ -46,7 +46,7 @@ class Driver:
 
     async def reset(self) -> None:
         connection = await asyncpg.connect(PG_DSN)
-        await connection.execute("drop schema if exists penstock cascade")
+        await connection.execute(f"drop schema if exists {', '.join(schemas())} cascade")
         await migrate(connection)
         await connection.close()
         async with app:

@@ -3,6 +3,7 @@
 The harness with the peers' applications lives outside this repository (PENSTOCK_PEERS, default ../shared/bench/peers
 beside it). It installs the peers into folders of its own, starts a private PostgreSQL 15 and Redis on loopback, and
 needs root on Debian to install those two. Further arguments go to the harness: `--rounds 1 --n 2000` for a short look.
+`--tiny` shows in seconds that it works, for Penstock and the floor alone; its figures mean nothing.
 """
 
 import json
@@ -19,6 +20,9 @@ REPOSITORY = HERE.parent.parent
 PEERS = ("pgqueuer", "dramatiq", "taskiq", "celery", "huey", "floor", "penstock")
 # Penstock's drain with one process should be at least so many times the peer's.
 GOALS = {"pgqueuer": 2, "dramatiq": 8, "taskiq": 8, "celery": 20}
+# Fast systems get a longer backlog.
+BACKLOG = 40_000
+TINY = ["--peers", "floor,penstock", "--rounds", "1", "--n", "100", "--lat", "3"]
 
 
 def main() -> int:
@@ -29,15 +33,19 @@ def main() -> int:
     if os.geteuid() != 0:
         print("The harness installs and starts PostgreSQL and Redis, and has to run as root.", file=sys.stderr)
         return 2
+    tiny = "--tiny" in sys.argv[1:]
+    given = [argument for argument in sys.argv[1:] if argument != "--tiny"]
     with tempfile.TemporaryDirectory(prefix="penstock-peers-") as folder:
         joining = Path(folder)
         joining.chmod(0o755)
         shutil.copy(HERE / "penstock_app.py", joining)
-        (joining / "extra_penstock.json").write_text(json.dumps({"penstock": entry()}, indent=1))
+        backlog = None if tiny else BACKLOG
+        entries = {"floor": floor_entry(harness, backlog), "penstock": penstock_entry(backlog)}
+        (joining / "extra_penstock.json").write_text(json.dumps(entries, indent=1))
         result = joining / "peers.json"
         arguments = ["--peers", ",".join(PEERS), "--parts", "peers", "--rounds", "3", "--out", str(result)]
         code = subprocess.call(
-            [sys.executable, str(harness / "run.py"), *arguments, *sys.argv[1:]],
+            [sys.executable, str(harness / "run.py"), *arguments, *(TINY if tiny else []), *given],
             env={**os.environ, "BENCH_EXTRA": str(joining)},
         )
         if code == 0 and result.exists():
@@ -45,7 +53,27 @@ def main() -> int:
         return code
 
 
-def entry() -> dict[str, Any]:
+def floor_entry(harness: Path, backlog: int | None) -> dict[str, Any]:
+    """The harness's own loop over a bare table, with the interpreter and the packages that Penstock has."""
+    worker = [sys.executable, str(harness / "apps" / "floor_app.py")]
+    return {
+        "venv": sys.prefix,
+        "pkgs": [],
+        "store": "pg",
+        "w1": [worker],
+        "w2": [worker, worker],
+        "crash": [worker],
+        "note": "not a product: a bare asyncpg loop that claims 500 and completes in batches",
+        "env": {},
+        "env_crash": {"BENCH_DEFAULT": "1"},
+        "python": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "n": None,
+        "top": backlog,
+        "batch_note": "insert from unnest x1000",
+    }
+
+
+def penstock_entry(backlog: int | None) -> dict[str, Any]:
     """Penstock as the harness describes a system: one process is one runner under its supervisor."""
     worker = [str(Path(sys.prefix) / "bin" / "penstock"), "worker", "--app", "penstock_app:app", "--runners"]
     port = os.environ.get("BENCH_PG_PORT", "55432")
@@ -62,7 +90,7 @@ def entry() -> dict[str, Any]:
         "env_crash": {**environment, "BENCH_DEFAULT": "1"},
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
         "n": None,
-        "top": 40_000,
+        "top": backlog,
         "batch_note": "enqueue_many x1000",
     }
 

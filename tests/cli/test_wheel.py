@@ -10,18 +10,22 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import ROOT
+from tests.unit import test_deploy
 
 pytestmark = pytest.mark.timeout(600)
-_NOT_SENT = shutil.ignore_patterns(
-    ".git", ".venv*", "node_modules", "web", "__pycache__", ".*_cache", ".hypothesis", "schema.d.ts"
-)
+_NOT_SENT = shutil.ignore_patterns("node_modules", "web", "__pycache__", "schema.d.ts")
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As it comes from the repository: nothing built. What npm would fetch is borrowed from this one."""
+    """What `deploy/Containerfile` copies, nothing built: an image needs no more. What npm would fetch is borrowed."""
     copied = tmp_path_factory.mktemp("source") / "penstock"
-    shutil.copytree(ROOT, copied, ignore=_NOT_SENT)
+    for path in test_deploy.copied():
+        (copied / path).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / path).is_dir():
+            shutil.copytree(ROOT / path, copied / path, ignore=_NOT_SENT)
+        else:
+            shutil.copy(ROOT / path, copied / path)
     fetched = ROOT / "ui" / "node_modules"
     assert fetched.is_dir(), "run `make ui` first"
     (copied / "ui" / "node_modules").symlink_to(fetched)
@@ -53,6 +57,7 @@ def test_a_wheel_holds_the_pages_packed_and_nothing_of_their_making(wheel: Path)
 
 
 def test_a_source_archive_holds_what_the_pages_are_built_from_and_nothing_built(source: Path, tmp_path: Path) -> None:
+    shutil.copy(ROOT / ".gitignore", source)  # what an archive leaves out
     with tarfile.open(_built(source, tmp_path, "sdist")) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     assert {"ui/package-lock.json", "ui/src/main.tsx", "tools/build_ui.py", "tools/hatch_build.py"} <= set(names)

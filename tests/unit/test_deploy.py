@@ -60,6 +60,12 @@ def targets() -> dict[str, str]:
     return dict(zip(parts[2::3], parts[3::3], strict=True))
 
 
+def copied() -> list[str]:
+    """The paths that a build takes from the repository."""
+    lines = re.findall(r"^COPY (?!--from)(.+) \S+$", CONTAINERFILE.read_text(encoding="utf-8"), re.MULTILINE)
+    return [path for line in lines for path in line.split()]
+
+
 def listed(text: str, instruction: str) -> list[str]:
     """The words of an instruction in its list form."""
     found: list[str] = yaml.safe_load(re.findall(rf"^\s*{instruction} (\[.*\])$", text, re.MULTILINE)[-1])
@@ -86,9 +92,11 @@ def commands() -> Iterator[tuple[str, list[str]]]:
 
 
 def images() -> Iterator[tuple[str, str]]:
-    for image in re.findall(r"^FROM (\S+)", CONTAINERFILE.read_text(encoding="utf-8"), re.MULTILINE):
+    text = CONTAINERFILE.read_text(encoding="utf-8")
+    given = {f"${{{name}}}": image for name, image in re.findall(r"^ARG (\w+)=(\S+)$", text, re.MULTILINE)}
+    for image in re.findall(r"^FROM (\S+)", text, re.MULTILINE):
         if image not in targets():
-            yield "Containerfile", image
+            yield "Containerfile", given.get(image, image)
     for name, service in compose()["services"].items():
         yield f"compose {name}", service["image"]
     for one in objects():
@@ -118,6 +126,22 @@ def test_a_command_and_its_options_exist(where: str, words: list[str]) -> None:
     # Parses without running: an option or a value that is not taken raises.
     context = command.make_context(command.name, left)
     assert not context.args, f"{where}: {context.args} are not taken"
+
+
+def test_what_a_build_copies_exists_and_is_let_through() -> None:
+    rules = (DEPLOY / "Containerfile.dockerignore").read_text().splitlines()
+    paths = copied()
+    assert len(paths) >= 5
+    for path in paths:
+        assert (DEPLOY.parent / path).exists(), path
+    assert {rule[1:] for rule in rules if rule.startswith("!")} == set(paths)
+
+
+def test_an_image_installs_only_what_has_a_locked_hash() -> None:
+    installs = re.findall(r"pip install ([^&\n]*)", CONTAINERFILE.read_text(encoding="utf-8"))
+    assert len(installs) == 3
+    for arguments in installs:
+        assert "--require-hashes" in arguments or "--no-index --no-deps" in arguments, arguments
 
 
 def test_images_have_tags_and_ours_that_of_this_version() -> None:

@@ -329,6 +329,24 @@ def test_what_is_pending_is_listed_over_all_jobs_and_cancelled(looker: Looker, w
     expect(page.locator("[data-row]")).to_have_count(11)
 
 
+def test_what_has_waited_longest_is_at_the_top_of_what_is_pending(looker: Looker, world: World) -> None:
+    job = grid_world.job(world, lamps(3), name="Waiting lamps")
+    items = grid_world.ids(world, job)
+    world.sql(
+        "update penstock.queue set updated_at = updated_at - (task_id - $1) * interval '1 minute' where task_id > $1",
+        items[0],
+    )
+    for path in (f"/pending?jobId={job}", f"/jobs/{job}?tab=pending"):
+        page = looker.page("ann", path)
+        expect(page.locator("[data-row]")).to_have_count(3)
+        for place, item in enumerate(reversed(items)):
+            expect(page.locator("[data-row]").nth(place)).to_have_attribute("data-row", str(item))
+    # What is stored meanwhile has waited least.
+    grid_world.store(world, job, 4, 4)
+    expect(page.locator("[data-row]")).to_have_count(4)
+    expect(page.locator("[data-row]").nth(3)).to_have_attribute("data-row", str(grid_world.ids(world, job)[3]))
+
+
 def test_a_time_and_a_type_narrow_what_is_pending_in_the_address(looker: Looker, world: World) -> None:
     job = grid_world.job(world, lamps(2))
     page = looker.page("ann", f"/pending?jobId={job}")

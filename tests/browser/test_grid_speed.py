@@ -21,6 +21,8 @@ pytestmark = pytest.mark.timeout(3600 if "PENSTOCK_TEST_GRID_ROWS" in os.environ
 # The goals: 10,000,000 items in the database, 100,000 rows scrolled.
 ITEMS = int(os.environ.get("PENSTOCK_TEST_GRID_ITEMS", "200000"))
 ROWS = int(os.environ.get("PENSTOCK_TEST_GRID_ROWS", "6000"))
+# More than the grid holds, so that it lets pages go.
+SWIFT_ROWS = 1600
 PER_SECOND = 200
 ALLOWED = 3
 PAGE_MS, PAINTED_MS, CHANGE_MS, HEAP_MB = 150, 300, 500, 150
@@ -38,11 +40,39 @@ async ([last, step]) => {
     const before = seen.size;
     for (const id of ids) seen.set(id, true);
     if (seen.has(last)) break;
-    grid.scrollTop += step;
+    if (!window.framesLate) grid.scrollTop += step;
+    else if (--window.framesLate === 0) grid.dispatchEvent(new Event("scroll"));
     await frame();
     idle = seen.size === before ? idle + 1 : 0;
   }
   return { seen: [...seen.keys()], doubled };
+}
+"""
+
+# A machine that draws slowly: the next page is there at once, and where the browser scrolled is told frames later.
+_SLOW_FRAMES = """
+(() => {
+  const ask = window.fetch;
+  window.ahead = new Map();
+  window.framesLate = 0;
+  window.fetch = async (request, more) => {
+    const page = window.ahead.get(new URL(request.url ?? request, location).searchParams.get("after"));
+    if (page === undefined) return ask(request, more);
+    window.framesLate = 5;
+    return new Response(page, { headers: { "Content-Type": "application/json" } });
+  };
+  const hold = (event) => { if (window.framesLate > 0 && event.isTrusted) event.stopImmediatePropagation(); };
+  addEventListener("scroll", hold, { capture: true });
+})()
+"""
+_FETCH_AHEAD = """
+async (path) => {
+  for (let after = ""; after !== null; ) {
+    const answer = await (await fetch(path + after)).text();
+    if (after !== "") window.ahead.set(new URLSearchParams(after).get("after"), answer);
+    const { nextCursor } = JSON.parse(answer);
+    after = nextCursor === null ? null : `&after=${encodeURIComponent(nextCursor)}`;
+  }
 }
 """
 
@@ -138,6 +168,22 @@ def test_scrolling_while_rows_arrive_skips_none_and_doubles_none(looker: Looker,
     # And up again.
     page.locator("[role=grid]").evaluate("(grid) => { grid.scrollTop = 0; }")
     expect(page.locator("[data-row]").first).to_be_visible()
+
+
+def test_a_page_that_arrives_before_the_last_one_was_drawn_skips_no_row(looker: Looker, world: World) -> None:
+    job = grid_world.large_job(world, SWIFT_ROWS, name="Swift lamps")
+    items = grid_world.ids(world, job)
+    page = looker.page("ann", "/jobs")
+    page.add_init_script(_SLOW_FRAMES)
+    page.goto(f"/jobs/{job}")
+    expect(page.locator("[data-row]").first).to_be_visible()
+    page.evaluate(_FETCH_AHEAD, f"/api/jobs/{job}/items?sort=row&pageSize=100&cells=true")
+    down: dict[str, Any] = page.evaluate(_SCROLL, [items[-1], 400])
+    assert down["doubled"] == 0
+    assert down["seen"] == items
+    up: dict[str, Any] = page.evaluate(_SCROLL, [items[0], -400])
+    assert up["doubled"] == 0
+    assert sorted(up["seen"]) == items
 
 
 def test_a_change_is_seen_soon_while_many_happen(looker: Looker, world: World) -> None:

@@ -242,7 +242,7 @@ def test_a_file_that_cannot_be_taken_says_why_and_is_not_sent(looker: Looker) ->
 
 
 def test_a_lost_connection_is_told_and_the_same_file_sent_again_is_the_same_job(looker: Looker, world: World) -> None:
-    looker.expected.append("ERR_")
+    looker.expected.append("ERR_CONNECTION_RESET")
     page = looker.page("ann", "/upload")
     keys: list[str] = []
 

@@ -1,20 +1,22 @@
 """The live connection: one per browser, across restarts of the service, without losing or doubling an event."""
 
 import signal
+import socket
+import struct
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import httpx2
 import orjson
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import grid_world
-from tests.browser.looking import SECONDS, Looker
+from tests.browser.looking import GONE, SECONDS, Looker
 from tests.browser.world import World
 
 pytestmark = pytest.mark.timeout(300)
@@ -26,14 +28,6 @@ ROWS = 12
 CHANGES_PER_SECOND = 50
 MATCHED = "[data-column='out:Matched title']"
 HOW = pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
-# What the console says of a service that is away.
-GONE = [
-    "ERR_CONNECTION_REFUSED",
-    "ERR_INCOMPLETE_CHUNKED_ENCODING",
-    "ERR_CONNECTION_RESET",
-    "ERR_EMPTY",
-    "ERR_CONTENT_LENGTH",
-]
 _LAST = """select task_id, result->'columns'->>'Matched title' as title from penstock.outcomes where job_id = $1"""
 # What a tab is told by the one that listens, or tells itself: with its id, which names the process it came from.
 RECORD = """() => {
@@ -137,11 +131,50 @@ def test_eight_tabs_share_one_connection(looker: Looker, world: World) -> None:
         expect(_paused(page)).to_have_count(0)
 
 
+# What a server that goes away does to a connection: before the request, after it, within the answer.
+_HEAD = b"HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\n"
+WAYS: dict[str, tuple[bool, bytes, bool]] = {
+    # name: (reads the request, sends this, resets instead of closing)
+    "closed before the request": (False, b"", False),
+    "reset before the request": (False, b"", True),
+    "closed before the answer": (True, b"", False),
+    "reset before the answer": (True, b"", True),
+    "closed within the answer": (True, _HEAD + b"Content-Length: 9\r\n\r\nhalf", False),
+    "closed between two chunks": (True, _HEAD + b"Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n", False),
+}
+
+
+def _go_away(listening: socket.socket, reads: bool, sends: bytes, resets: bool) -> None:
+    with listening, listening.accept()[0] as connection:
+        if reads:
+            connection.recv(65536)
+        connection.sendall(sends)
+        if resets:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+@pytest.mark.usefixtures("world")  # before the browser, in whose thread it could not be made
+def test_the_console_names_a_server_that_goes_away_in_a_known_way(browser: Browser) -> None:
+    page = browser.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(f"{message.text} "))
+    with closing(page):
+        for name, way in [*WAYS.items(), ("nobody listens", None)]:
+            said.clear()
+            listening = socket.create_server(("127.0.0.1", 0))
+            address = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+            if way is None:
+                listening.close()
+            else:
+                threading.Thread(target=_go_away, args=(listening, *way), daemon=True).start()
+            page.evaluate("(address) => fetch(address).then((answer) => answer.text()).catch(() => null)", address)
+            assert said and all(GONE.search(one) for one in said), (name, said)
+
+
 @HOW
 def test_a_restart_amid_steady_changes_leaves_every_tab_with_the_last_state(
     looker: Looker, world: World, how: int
 ) -> None:
-    looker.expected += GONE
     grid_world.pause(world)
     job = grid_world.job(world, [{"Title": f"Lamp {n}", "Brand": "Brand"} for n in range(ROWS)])
     items = grid_world.ids(world, job)
@@ -153,14 +186,15 @@ def test_a_restart_amid_steady_changes_leaves_every_tab_with_the_last_state(
     with grid_world.Feeder(world, job, grid_world.changing(items, CHANGES_PER_SECOND)):
         for page in pages:
             _wait_for_change(page, after=0)
-        world.stop(how)
-        for page in pages:
-            expect(page.locator("[data-live=reconnecting]")).to_be_visible()
-        world.start()
-        begun = time.monotonic()
-        for page in pages:
-            expect(page.locator("[data-live=live]")).to_be_visible()
-        live_again = time.monotonic() - begun
+        with looker.service_away():
+            world.stop(how)
+            for page in pages:
+                expect(page.locator("[data-live=reconnecting]")).to_be_visible()
+            world.start()
+            begun = time.monotonic()
+            for page in pages:
+                expect(page.locator("[data-live=live]")).to_be_visible()
+            live_again = time.monotonic() - begun
         back_at = time.time() * 1000
         for page in pages:
             _wait_for_change(page, after=back_at)
@@ -187,7 +221,6 @@ def _wait_for_change(page: Page, *, after: float) -> None:
 
 @HOW
 def test_a_restart_loses_no_event_and_doubles_none(looker: Looker, world: World, how: int) -> None:
-    looker.expected += GONE
     pages = [looker.page("ann", "/stages") for _ in range(TABS)]
     for page in pages:
         expect(page.locator("[data-live=live]")).to_be_visible()
@@ -196,16 +229,17 @@ def test_a_restart_loses_no_event_and_doubles_none(looker: Looker, world: World,
         listener.until("live")
         _change(world, "before")
         before = listener.until("object", type="limit", id="before")
-        world.stop(how)
-        for page in pages:
-            expect(page.locator("[data-live=reconnecting]")).to_be_visible()
-        # Changes go on while nobody listens.
-        world.sql("update penstock.stages set paused_at = now(), paused_by = 'bob' where name = 'send_receipt'")
-        world.start()
-        begun = time.monotonic()
-        for page in pages:
-            expect(page.locator("[data-live=live]")).to_be_visible()
-        live_again = time.monotonic() - begun
+        with looker.service_away():
+            world.stop(how)
+            for page in pages:
+                expect(page.locator("[data-live=reconnecting]")).to_be_visible()
+            # Changes go on while nobody listens.
+            world.sql("update penstock.stages set paused_at = now(), paused_by = 'bob' where name = 'send_receipt'")
+            world.start()
+            begun = time.monotonic()
+            for page in pages:
+                expect(page.locator("[data-live=live]")).to_be_visible()
+            live_again = time.monotonic() - begun
         for page in pages:
             expect(_paused(page)).to_be_visible()
         _change(world, "after")

@@ -49,7 +49,8 @@ def work(world: World) -> None:
         body = {"pipeline": "catalogue", "name": f"{name}'s lamps", "items": [{"name": "lamp"}]}
         answer = world.api(name).post("/api/jobs", json=body)
         assert answer.status_code == 202, answer.text
-    assert world.api("ann").put("/api/me/password", json={"new": PASSWORD}).status_code == 200
+    with world.signed_in("ann") as ann:
+        assert ann.put("/api/me/password", json={"new": PASSWORD}).status_code == 200
 
 
 def test_a_link_lets_somebody_in_once_and_says_so_the_second_time(browser: Browser, world: World) -> None:
@@ -342,7 +343,7 @@ def test_a_feature_that_is_off_leaves_the_navigation_and_its_address_says_so(loo
 
 def test_failed_items_follow_ended_ones_and_the_question_says_so(looker: Looker) -> None:
     page = looker.page("root", "/settings?tab=retention")
-    expect(page.get_by_role("region", name="Dead letters")).to_contain_text("Follows ended items: 30 days")
+    expect(page.get_by_role("region", name="Dead letters")).to_contain_text("Follows ended items: kept for ever")
     ended = page.get_by_role("region", name="Ended items and jobs")
     ended.get_by_label("Ended items and jobs: days").fill("7")
     ended.get_by_role("button", name="Save").click()

@@ -1,6 +1,6 @@
 import { Checkbox } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, useCallback, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, type KeyboardEvent, type ReactNode } from "react";
+import { memo, useCallback, useEffect, useEffectEvent, useMemo, useRef, type KeyboardEvent, type ReactNode } from "react";
 import classes from "./grid.module.css";
 import { leftEdges } from "./leftEdges";
 import type { IdOf } from "./window";
@@ -61,7 +61,6 @@ export function Grid<R>(props: Props<R>) {
   const { label, rows, columns, idOf, total, picking, open, onOpen, first, last, onMore, onVisible, fresh, height } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const active = useRef<number | string | null>(null);
-  const anchor = useRef<{ id: number | string; index: number } | null>(null);
 
   // eslint-disable-next-line react-hooks/incompatible-library
   const virtual = useVirtualizer({
@@ -70,21 +69,13 @@ export function Grid<R>(props: Props<R>) {
     estimateSize: () => ROW,
     overscan: 12,
     getItemKey: (index) => (rows[index] === undefined ? index : idOf(rows[index])),
+    // Rows that come or go above move the scroll position along, within the same render: the browser reports a scroll only
+    // a frame later, and a page that arrives before that would be placed by the old position, and rows be skipped.
+    anchorTo: "end",
   });
   const items = virtual.getVirtualItems();
   const from = items[0]?.index ?? 0;
   const to = items.at(-1)?.index ?? 0;
-
-  // Rows that came or went above: the scroll position follows the row it belongs to.
-  useLayoutEffect(() => {
-    const was = anchor.current;
-    if (was !== null && rows[was.index] !== undefined && idOf(rows[was.index] as R) !== was.id) {
-      const now = rows.findIndex((row) => idOf(row) === was.id);
-      if (now >= 0) virtual.scrollToOffset((virtual.scrollOffset ?? 0) + (now - was.index) * ROW);
-    }
-    const at = Math.min(Math.max(0, Math.floor((virtual.scrollOffset ?? 0) / ROW)), rows.length - 1);
-    anchor.current = rows[at] === undefined ? null : { id: idOf(rows[at]), index: at };
-  });
 
   const near = useEffectEvent(() => {
     if (!last && to >= rows.length - NEAR) onMore("after");

@@ -4,6 +4,7 @@ import { useCallback, useMemo, useState, type ReactNode } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { Empty } from "~/blocks/Empty";
 import { fromField, toField } from "~/blocks/timeField";
+import { useLive } from "~/live/live";
 import { useMe } from "~/shell/me";
 import { StateChips, type ItemState } from "./GridTools";
 import { linesOf } from "./gridCopy";
@@ -35,7 +36,7 @@ type Props = {
   onShowAll: () => void;
 };
 
-/** What is still to be done, newest change first, with why it waits. */
+/** What is still to be done, longest waiting first, with why it waits. */
 export function PendingList({ label, scope, ask: askFor, job, filter, search, onSearch, further, narrowed, onShowAll }: Props) {
   const chosen: readonly ItemState[] = search.status ?? OPEN;
   const statuses = chosen.join(",");
@@ -55,7 +56,14 @@ export function PendingList({ label, scope, ask: askFor, job, filter, search, on
   );
   const jobId = job?.jobId;
   const concerns = useCallback((changed: number) => jobId === undefined || changed === jobId, [jobId]);
-  const list = useItemList({ listKey, ask: askPage, frozen: true, concerns, onJobs: jobId === undefined ? learn : undefined });
+  const list = useItemList({ listKey, ask: askPage, frozen: false, concerns, onJobs: jobId === undefined ? learn : undefined });
+  const { grid } = list;
+  // What changes now has waited least: it is added behind the end of the list.
+  useLive((event) => {
+    if (!grid.last || (event.kind !== "reset" && !(event.kind === "job" && concerns(event.jobId)))) return;
+    if (grid.rows.length === 0) grid.restart();
+    else grid.more("after");
+  });
   const columns = useMemo(() => pendingColumns(jobId === undefined ? jobs : null), [jobId, jobs]);
   const { picked, picking, clear } = usePicked(listKey, list.ids);
   const meant = useMemo<Filter>(() => ({ ...filter, statuses: [...chosen], since, until }), [filter, chosen, since, until]);

@@ -17,7 +17,7 @@ export function PendingTab({ job }: { job: Schemas["JobDetail"] }) {
   );
   const askFor = useCallback(
     (query: { statuses: string; since?: string; until?: string; after?: string; before?: string; pageSize: number }, signal: AbortSignal) =>
-      ask(api.GET("/api/jobs/{jobId}/items", { params: { path: { jobId }, query: { ...query, sort: "-updatedAt" } }, signal })),
+      ask(api.GET("/api/jobs/{jobId}/items", { params: { path: { jobId }, query: { ...query, sort: "updatedAt" } }, signal })),
     [jobId],
   );
   const filter = useMemo(() => ({ jobId, userId: "me" as const }), [jobId]);

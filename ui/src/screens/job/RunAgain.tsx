@@ -17,10 +17,16 @@ const CHOICES: [Status, keyof JobDetail["counts"]][] = [
   ["DONE", "done"],
 ];
 
+/** What the API takes where nobody names statuses; else the first that there are, but never what succeeded. */
+function chosenAtFirst(job: JobDetail): Status[] {
+  const there = CHOICES.filter(([, key]) => job.counts[key] > 0).map(([status]) => status);
+  const unsuccessful = there.filter((status) => status === "ERROR" || status === "NOT_FOUND");
+  return unsuccessful.length > 0 ? unsuccessful : there.filter((status) => status !== "DONE").slice(0, 1);
+}
+
 /** Items of a job, by how they ended; the counts are those that are kept, so they say what will start. */
 export function RunAgain({ job, onClose }: { job: JobDetail; onClose: () => void }) {
-  const first = CHOICES.find(([, key]) => job.counts[key] > 0)?.[0];
-  const [chosen, setChosen] = useState<string[]>(first && first !== "DONE" ? [first] : []);
+  const [chosen, setChosen] = useState<string[]>(() => chosenAtFirst(job));
   const [stage, setStage] = useState<string | null>(null);
   const number = CHOICES.reduce((sum, [status, key]) => sum + (chosen.includes(status) ? job.counts[key] : 0), 0);
   const start = useMutation({

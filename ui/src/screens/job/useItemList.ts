@@ -8,7 +8,7 @@ type Options = {
   /** Of what list this is. */
   listKey: string;
   ask: (where: { after?: string; before?: string }, size: number, signal: AbortSignal) => Promise<ItemPage>;
-  /** Newest change first: the order stands still, and what is new gathers. Else in the order of the file. */
+  /** Newest change first: the order stands still, and what is new gathers. Else what is new comes at the end. */
   frozen: boolean;
   concerns: (jobId: number) => boolean;
   cells?: boolean;

@@ -2,7 +2,10 @@ import { NativeSelect } from "@mantine/core";
 import { delimiterName, type Preview, type Reading } from "./reading";
 import { DELIMITERS } from "./search";
 
-const ENCODINGS = ["utf-8", "utf-16", "cp1252", "cp1250", "cp1251", "iso8859-15", "mac-roman", "shift_jis", "gb18030"];
+const ENCODINGS = [
+  ...["utf-8", "utf-16", "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "iso8859-2", "iso8859-15", "mac-roman"],
+  ...["shift_jis", "gb18030", "big5", "euc_kr"],
+];
 const SIGNS: Record<(typeof DELIMITERS)[number], string> = { comma: "Comma ,", semicolon: "Semicolon ;", tab: "Tab", bar: "Bar |" };
 
 type Props = { found: Preview; reading: Reading; onChange: (part: Partial<Reading>) => void };

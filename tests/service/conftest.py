@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from penstock.config import Settings
 from penstock.engine.app import Penstock
-from penstock.service.actor import hashed
+from penstock.service.actor import COOKIE, hashed
 from penstock.service.app import create
 from penstock.storage import tokens, users
 from tests.service import service_app
@@ -38,6 +38,24 @@ class Service:
             )
             self._clients[name] = await self._open.enter_async_context(made)
         return self._clients[name]
+
+    async def signed_in(self, name: str = "ann", *, lasts: timedelta = timedelta(hours=1)) -> httpx2.AsyncClient:
+        """A browser of that user, with a session that ends after ``lasts``."""
+        secret = secrets.token_urlsafe(32)
+        await self.fetch(
+            """insert into penstock.sessions (user_id, hash, expires_at)
+               select id, $1, $2 from penstock.users where name = $3""",
+            hashed(secret),
+            datetime.now(UTC) + lasts,
+            name,
+        )
+        client = httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(app=self.api),
+            base_url="http://service",
+            headers={"Cookie": f"{COOKIE}={secret}", "Origin": "http://service"},
+            timeout=30,
+        )
+        return await self._open.enter_async_context(client)
 
     async def add_user(self, name: str, role: str, *, expired: bool = False) -> str:
         token = secrets.token_urlsafe(32)

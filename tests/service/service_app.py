@@ -6,10 +6,12 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from penstock import NotFound, Penstock, PermanentError
+from penstock import Context, NotFound, Penstock, PermanentError
 from penstock.apps import article_search, catalogue, record_linking
 from penstock.apps.website_analysis.api import router as analyses
 from penstock.config import Settings
+from penstock.intake.files import read_all
+from penstock.intake.refused import FileRefused
 from tests.apps import sites_stages
 
 
@@ -34,6 +36,16 @@ def make(settings: Settings | None = None) -> Penstock:
     @app.task()
     async def look_up_any(row: int, cells: list[str] | None = None, image: dict[str, Any] | None = None) -> None:
         """Takes rows and images, and finds nothing out about either."""
+
+    @app.task()
+    async def show(ctx: Context, row: int, image: dict[str, Any]) -> str:
+        """The bytes of a file, as text; takes images and no rows."""
+        if image["name"] == "bad.png":
+            raise PermanentError("it cannot be shown")
+        try:
+            return (await read_all(app, image["file_id"], 1024, job_id=ctx.job_id)).decode(errors="replace")
+        except FileRefused as error:
+            raise PermanentError(str(error)) from None
 
     @app.task()
     async def slow(row: int, cells: list[str]) -> float:

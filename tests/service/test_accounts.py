@@ -14,8 +14,31 @@ from tests.service.logging_in import browser
 TOKENS = "/api/me/tokens"
 
 
+async def test_a_token_makes_no_token_and_sets_no_password(service: Service) -> None:
+    """Who found a token has what it may do, until it is revoked, and no way to stay."""
+    password = {"new": "lamps light the long corridor"}
+    signed_in = await service.signed_in("ann")
+    both = {"Authorization": f"Bearer {service.tokens['ann']}"}
+    for client, headers in ((await service.client("ann"), {}), (signed_in, both)):
+        for answer in (
+            await client.post(TOKENS, json={"name": "mine"}, headers=headers),
+            await client.put("/api/me/password", json=password, headers=headers),
+        ):
+            assert (answer.status_code, "signed-in session" in answer.json()["detail"]) == (403, True), answer.text
+    root = await service.client("root")
+    assert (await root.post("/api/users/root/login-link")).status_code == 403, "a link is a session"
+    kept = "select (select count(*) from penstock.tokens), (select count(password_hash) from penstock.users)"
+    assert tuple((await service.fetch(kept))[0]) == (4, 0)
+    assert (await signed_in.post(TOKENS, json={"name": "mine"})).status_code == 201
+    assert (await signed_in.put("/api/me/password", json=password)).status_code == 200
+    changed = await (await service.client("ann")).put(
+        "/api/me/password", json={"current": password["new"], "new": "a heron waits at the weir"}
+    )
+    assert changed.status_code == 403, "nor does it guess the one that is there"
+
+
 async def test_a_token_is_shown_once_and_only_its_hash_is_kept(service: Service) -> None:
-    client = await service.client("eve")
+    client = await service.signed_in("eve")
     made = (await client.post(TOKENS, json={"name": "my script", "expiresDays": 30})).json()
     assert len(made["token"]) == 47 and made["token"].startswith("pst_") and made["hint"] == made["token"][:8]
     [newest, _] = (await client.get(TOKENS)).json()["items"]
@@ -30,7 +53,7 @@ async def test_a_token_is_shown_once_and_only_its_hash_is_kept(service: Service)
 
 
 async def test_no_secret_is_in_any_table(service: Service) -> None:
-    token = (await (await service.client("ann")).post(TOKENS, json={})).json()["token"]
+    token = (await (await service.signed_in("ann")).post(TOKENS, json={})).json()["token"]
     used, unused = await accounts.login_code(service.app, "ann"), await accounts.login_code(service.app, "ann")
     async with browser(service) as client:
         await client.post("/login", data={"code": used})
@@ -46,7 +69,7 @@ async def test_no_secret_is_in_any_table(service: Service) -> None:
 
 
 async def test_another_users_token_is_unknown_to_everybody_else(service: Service) -> None:
-    made = (await (await service.client("ann")).post(TOKENS, json={})).json()
+    made = (await (await service.signed_in("ann")).post(TOKENS, json={})).json()
     for name in ("bob", "root"):
         other = await service.client(name)
         assert (await other.delete(f"{TOKENS}/{made['tokenId']}")).status_code == 404
@@ -58,7 +81,7 @@ async def test_another_users_token_is_unknown_to_everybody_else(service: Service
 
 
 async def test_tokens_come_in_pages(service: Service) -> None:
-    client = await service.client("ann")
+    client = await service.signed_in("ann")
     made = [(await client.post(TOKENS, json={"name": f"n{n}"})).json()["tokenId"] for n in range(4)]
     seen: list[int] = []
     after: dict[str, str] = {}
@@ -88,7 +111,7 @@ async def test_tokens_come_in_pages(service: Service) -> None:
     ],
 )
 async def test_a_token_with_wrong_or_foreign_fields_is_refused(service: Service, body: dict[str, object]) -> None:
-    assert (await (await service.client("ann")).post(TOKENS, json=body)).status_code == 422
+    assert (await (await service.signed_in("ann")).post(TOKENS, json=body)).status_code == 422
 
 
 async def test_admins_make_and_change_users(service: Service) -> None:
@@ -99,7 +122,7 @@ async def test_admins_make_and_change_users(service: Service) -> None:
     assert (changed["role"], changed["disabledAt"]) == ("operator", None)
     names = [one["name"] for one in (await root.get("/api/users")).json()["items"]]
     assert names == ["ann", "bob", "eve", "root", "zoe@example.org"]
-    link = (await root.post("/api/users/zoe@example.org/login-link")).json()
+    link = (await (await service.signed_in("root")).post("/api/users/zoe@example.org/login-link")).json()
     async with browser(service) as client:
         assert (await client.post("/login", data={"code": link["path"].partition("=")[2]})).status_code == 303
         me = (await client.get("/api/me")).json()
@@ -140,7 +163,7 @@ async def test_nobody_but_an_admin_sees_or_makes_users(service: Service, name: s
         ("PATCH", "/ann", {"name": "anna"}, 422),
         ("PATCH", "/ann", {"disabled": "yes"}, 422),
         ("PATCH", "/%00", {}, 422),
-        ("POST", "/nobody/login-link", None, 404),
+        ("POST", "/nobody/login-link", None, 403),
     ],
 )
 async def test_a_wrong_request_about_users_is_refused_and_says_why(

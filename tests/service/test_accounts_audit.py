@@ -59,8 +59,8 @@ async def test_an_act_that_is_refused_leaves_no_entry(service: Service) -> None:
 
 
 async def test_an_operator_sees_own_acts_and_acts_on_own_objects_only(service: Service) -> None:
-    await (await service.client("ann")).post("/api/me/tokens", json={"name": "hers"})
-    await (await service.client("bob")).post("/api/me/tokens", json={"name": "his"})
+    await (await service.signed_in("ann")).post("/api/me/tokens", json={"name": "hers"})
+    await (await service.signed_in("bob")).post("/api/me/tokens", json={"name": "his"})
     await (await service.client("root")).patch("/api/users/ann", json={"role": "admin"})
     await (await service.client("root")).patch("/api/users/ann", json={"role": "operator"})
     seen = [(one["actor"], one["action"]) for one in await acts(service, "ann")]

@@ -29,7 +29,7 @@ async def test_an_expired_token_does_not_count(service: Service) -> None:
 
 
 async def test_a_revoked_token_does_not_count_from_the_next_request_on(service: Service) -> None:
-    client = await service.client("ann")
+    client = await service.signed_in("ann")
     made = (await client.post(TOKENS, json={})).json()
     headers = {"Authorization": f"Bearer {made['token']}"}
     assert (await client.get(ME, headers=headers)).status_code == 200

@@ -68,7 +68,7 @@ async def test_a_database_that_is_away_is_named_and_a_time_to_ask_again(
         def acquire(self) -> Any:
             raise ConnectionRefusedError(111, "Connection refused")
 
-    monkeypatch.setattr(service.app, "_pool", Away())
+    monkeypatch.setattr(service.app._here(), "pool", Away())
     answer = await get(service, "/readyz")
     assert answer.status_code == 503
     assert answer.json()["missing"][0].startswith("database: ")

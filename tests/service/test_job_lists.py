@@ -117,4 +117,4 @@ async def test_a_page_of_a_job_tells_its_file_and_how_it_is_kept(service: Servic
     assert detail["file"]["name"] == "lamps.csv"
     assert detail["file"]["sizeBytes"] == 10
     assert len(detail["file"]["sha256"]) == 64
-    assert (detail["priority"], detail["retentionDays"], detail["cancelledBy"]) == (0, 30.0, None)
+    assert (detail["priority"], detail["retentionDays"], detail["cancelledBy"]) == (0, None, None)

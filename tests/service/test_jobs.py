@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from penstock import Penstock, Snooze
 from penstock.engine.worker.inprocess import InProcessWorker
 from penstock.intake.importing import Importing
 from tests.service.conftest import Service
@@ -31,6 +32,16 @@ async def store(service: Service, job: int) -> Any:
 async def done(service: Service, job: int) -> None:
     async with InProcessWorker(service.app, only=["look_up"]):
         await service.app.job_by_id(job).wait(timeout=20)
+
+
+async def test_a_worker_of_another_application_leaves_a_file_to_those_that_have_its_pipeline(service: Service) -> None:
+    job = await submit(service)
+    await service.fetch("update penstock.imports set state = 'waiting', rows_stored = 0 where job_id = $1", job)
+    async with Penstock("another", settings=service.app.settings) as other:
+        left = await Importing(other, None, job).run()
+    assert isinstance(left, Snooze)
+    assert "'another' does not have 'look_up'" in left.reason
+    assert (await store(service, job))["rows"] == 4
 
 
 async def test_rows_of_a_file_become_items_and_are_processed(service: Service) -> None:
@@ -227,6 +238,22 @@ async def test_failed_items_are_reprocessed_alone_or_with_their_job(service: Ser
     assert refused.status_code == 404
 
 
+async def test_without_statuses_what_failed_and_what_was_not_found_runs_again(service: Service) -> None:
+    client = await service.client()
+    job = await submit(service)
+    await store(service, job)
+    await done(service, job)
+    used_up = "update penstock.outcomes set attempts = 3 where job_id = $1 and status = 4"
+    await service.fetch(used_up, job)
+    kept = await client.post(f"/api/jobs/{job}/reprocess", json={"scope": "job", "resetAttempts": False})
+    assert kept.json() == {"started": 1}
+    await done(service, job)
+    fresh = await client.post(f"/api/jobs/{job}/reprocess", json={"scope": "job"})
+    assert fresh.json() == {"started": 2}
+    noted = await service.fetch("select details ->> 'statuses' as s from penstock.audit where action = 'job.reprocess'")
+    assert [row["s"] for row in noted] == ['["ERROR", "NOT_FOUND"]'] * 2
+
+
 async def test_what_waits_for_its_next_try_can_be_started_now(service: Service) -> None:
     client = await service.client()
     job = await submit(service)
@@ -307,6 +334,69 @@ async def test_pending_shows_the_open_items_of_all_jobs_of_one_owner(service: Se
     root = await service.client("root")
     assert len((await root.get("/api/pending?pageSize=100&userId=all")).json()["items"]) == 12
     assert (await client.get("/api/pending?userId=all")).status_code == 403
+
+
+async def test_pending_items_are_listed_by_how_long_they_wait_in_both_directions(service: Service) -> None:
+    """Over jobs whose items wait since different times, and with ties, which the id breaks."""
+    jobs = [await submit(service) for _ in range(3)]
+    await service.fetch(
+        "update penstock.queue set updated_at = date_trunc('hour', now()) - (task_id % 4) * interval '1 minute'"
+    )
+    longest = [
+        row["task_id"] for row in await service.fetch("select task_id from penstock.queue order by updated_at, task_id")
+    ]
+    client = await service.client()
+    pages, after = [], ""
+    while True:
+        page = (await client.get(f"/api/pending?pageSize=5{after}")).json()
+        pages.append(page)
+        if page["nextCursor"] is None:
+            break
+        after = f"&after={page['nextCursor']}"
+    assert [item["itemId"] for page in pages for item in page["items"]] == longest
+    assert {item["jobId"] for page in pages for item in page["items"]} == set(jobs)
+    back = (await client.get(f"/api/pending?pageSize=5&before={pages[-1]['startCursor']}")).json()
+    assert [item["itemId"] for item in back["items"]] == [item["itemId"] for item in pages[-2]["items"]]
+
+
+async def test_pending_shows_items_of_every_open_job_however_many_there_are(service: Service) -> None:
+    """More than 1,000 newer jobs do not hide an old one: neither from the list nor from a selection of all."""
+    old = await submit(service)
+    await service.fetch(
+        """
+        with made as (
+            insert into penstock.jobs (pipeline, owner, name) select 'look_up', 'ann', 'j' from generate_series(1, 1100)
+            returning id
+        ), opened as (
+            insert into penstock.lanes (pipeline, key, job_id, owner)
+            select 'look_up', 'job:' || id, id, 'ann' from made
+            returning id, job_id
+        ), stored as (
+            insert into penstock.tasks (entry, job_id, owner, input)
+            select s.id, o.job_id, 'ann', '{"row": 1, "cells": ["a"]}'
+            from opened o cross join penstock.stages s where s.pipeline = 'look_up' returning id, job_id, entry
+        ), counted as (
+            insert into penstock.counts (lane, stage, state, n)
+            select o.id, s.entry, 0, 1 from opened o join stored s using (job_id)
+        )
+        insert into penstock.queue (task_id, lane, stage, updated_at)
+        select s.id, o.id, s.entry, now() + interval '1 hour' from stored s join opened o using (job_id)
+        """
+    )
+    client = await service.client()
+    page = (await client.get("/api/pending?pageSize=5")).json()
+    assert [item["jobId"] for item in page["items"]][:4] == [old] * 4
+    chosen = (await client.post("/api/selections", json={"filter": {"statuses": ["PENDING"]}})).json()
+    assert (chosen["count"], chosen["estimate"]) == (1104, False)
+    await service.fetch(
+        "insert into penstock.outcomes (task_id, job_id, lane, stage, status, attempts, run, finished_at)"
+        " select task_id, $1, lane, stage, 3, 1, 1, updated_at"
+        " from penstock.queue join penstock.tasks t on t.id = task_id where t.job_id = $1",
+        old,
+    )
+    await service.fetch("delete from penstock.queue where task_id in (select task_id from penstock.outcomes)")
+    ended = (await client.get("/api/pending?pageSize=5&statuses=ERROR")).json()
+    assert [item["jobId"] for item in ended["items"]] == [old] * 4
 
 
 async def test_a_deleted_job_is_gone_at_once_and_its_rows_soon(service: Service) -> None:

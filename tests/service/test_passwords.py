@@ -19,7 +19,7 @@ OTHER = "a heron waits at the weir"
 
 
 async def _set(service: Service, name: str = "ann", new: str = PASSWORD, **more: str) -> httpx2.Response:
-    return await (await service.client(name)).put("/api/me/password", json={"new": new, **more})
+    return await (await service.signed_in(name)).put("/api/me/password", json={"new": new, **more})
 
 
 async def _sign_in(

@@ -187,6 +187,17 @@ async def test_run_again_lets_what_waits_for_its_next_try_start_now(service: Ser
     assert state.name == "DONE"
 
 
+async def test_run_again_of_what_began_meanwhile_is_noted_for_its_snooze(service: Service) -> None:
+    item = await service.app.enqueue("add", {"left": 1, "right": 2}, owner="ann", delay=3600)
+    ann = await service.client("ann")
+    chosen = await select(ann, itemIds=[item.id])
+    await service.fetch("update penstock.queue set worker = 1, lease = nextval('penstock.lease_numbers')")
+    await act(ann, chosen, "reprocess")
+    await drain(service.app)
+    [row] = await service.fetch("select hastened = lease as noted from penstock.queue where task_id = $1", item.id)
+    assert row["noted"]
+
+
 @pytest.mark.parametrize("how", ["picked", "counted", "looked at"])
 async def test_a_dry_run_of_run_again_leaves_alone_what_is_due_anyway(
     service: Service, how: str, monkeypatch: pytest.MonkeyPatch

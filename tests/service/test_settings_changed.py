@@ -35,7 +35,7 @@ async def test_only_admins_see_how_long_things_are_kept(service: Service) -> Non
     assert (seen["features"], seen["retention"]) == (None, None)
     kept = {one["name"]: one for one in (await (await service.client("root")).get("/api/settings")).json()["retention"]}
     days = {name: (one["days"], one["defaultDays"]) for name, one in kept.items()}
-    assert days == {"endedItemsDays": (30.0, 30.0), "deadLettersDays": (30.0, 30.0), "auditDays": (None, None)}
+    assert days == dict.fromkeys(("endedItemsDays", "deadLettersDays", "auditDays"), (None, None))
 
 
 async def test_a_change_says_by_whom_and_is_audited_with_what_it_was(service: Service) -> None:
@@ -49,8 +49,8 @@ async def test_a_change_says_by_whom_and_is_audited_with_what_it_was(service: Se
         "where action = 'setting.change' order by id"
     )
     assert [tuple(row) for row in rows] == [
-        ("root", "endedItemsDays", "30.0", "7.0"),
-        ("root", "deadLettersDays", "30.0", "7.0"),
+        ("root", "endedItemsDays", None, "7.0"),
+        ("root", "deadLettersDays", None, "7.0"),
     ], "what follows is told as well, and the second changed nothing"
 
 
@@ -59,7 +59,7 @@ async def test_what_is_stored_and_cannot_be_is_told_and_does_not_count(service: 
     await service.fetch("update penstock.preferences set value = '1e9' where name = 'auditDays'")
     seen = (await (await service.client("root")).get("/api/settings")).json()["retention"]
     kept = {one["name"]: (one["days"], one["ignored"]) for one in seen}
-    assert kept["endedItemsDays"] == (30.0, None)
+    assert kept["endedItemsDays"] == (None, None)
     days, ignored = kept["auditDays"]
     assert (days, "stored, which does not count: it has to be a number of days" in ignored) == (None, True)
     await _change(service, retention={"auditDays": 9})
@@ -70,7 +70,7 @@ async def test_what_is_stored_and_cannot_be_is_told_and_does_not_count(service: 
 async def test_a_job_tells_how_long_its_items_are_kept_now(service: Service) -> None:
     ann = await service.client("ann")
     job = (await make(service)).job_id
-    assert (await ann.get(f"/api/jobs/{job}")).json()["retentionDays"] == 30.0
+    assert (await ann.get(f"/api/jobs/{job}")).json()["retentionDays"] is None
     await _change(service, retention={"endedItemsDays": 7})
     assert (await ann.get(f"/api/jobs/{job}")).json()["retentionDays"] == 7.0
 

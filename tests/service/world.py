@@ -11,6 +11,9 @@ from tests.service.conftest import Service
 # What an item ends with, by its first cell; see service_app.look_up. Further ones wait, run and were cancelled.
 CELLS = {"DONE": "lamp", "ERROR": "bad", "NOT_FOUND": "missing"}
 
+# What an image of somebody's holds: the beginning of a PNG, then the owner's name.
+IMAGE = b"\x89PNG\r\n\x1a\n, a secret of "
+
 
 @dataclass
 class World:
@@ -42,6 +45,16 @@ class World:
             message,
         )
         return item.id
+
+    async def image(self, owner: str = "ann", name: str = "lamp.png") -> tuple[int, int]:
+        """A job with one image that waits to be shown: the file and the item."""
+        client = await self.service.client(owner)
+        fields = {"file": (name, IMAGE + owner.encode(), "image/png")}
+        answer = await client.post("/api/jobs", files=fields, data={"pipeline": "show"})
+        assert answer.status_code == 202, answer.text
+        body = answer.json()
+        (row,) = await self.service.fetch("select id from penstock.tasks where job_id = $1", body["jobId"])
+        return body["fileId"], row["id"]
 
     async def selection(self) -> int:
         """One of ann's, of the item that was not found."""

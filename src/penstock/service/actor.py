@@ -14,7 +14,20 @@ from penstock.service.origin import from_elsewhere
 from penstock.service.problems import Problem
 from penstock.storage import audit, sessions, tokens
 
-__all__ = ["COOKIE", "Actor", "Admin", "By", "Operator", "Role", "Viewer", "current", "hashed", "session_of"]
+__all__ = [
+    "COOKIE",
+    "Actor",
+    "Admin",
+    "By",
+    "Operator",
+    "Role",
+    "SignedIn",
+    "Viewer",
+    "current",
+    "hashed",
+    "is_known",
+    "session_of",
+]
 
 COOKIE = "penstock_session"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -58,9 +71,17 @@ async def current(
             "A valid token is needed: `Authorization: Bearer …`. `penstock tokens create` makes one.",
             headers={"WWW-Authenticate": "Bearer"},
         )
+    request.state.known = True
     name, role = found
     ip = request.client.host if request.client else None
     return Actor(name=name, role=Role(role), ip=ip, request_id=request.state.request_id)
+
+
+async def is_known(request: Request) -> bool:
+    """Whether the credentials hold, asked before more than a little of a body is read."""
+    token = _token_of(request)
+    found = await (_holder_of_token(request, token) if token else _holder_of_session(request, session_of(request)))
+    return found is not None
 
 
 async def _holder_of_token(request: Request, token: str) -> tuple[str, str] | None:
@@ -90,8 +111,12 @@ async def _holder_of_session(request: Request, cookie: str | None) -> tuple[str,
 
 def session_of(request: Request) -> str | None:
     """The cookie, where it is what let the request in. A header that is no token's, as proxies add, does not matter."""
+    return None if _token_of(request) else request.cookies.get(COOKIE)
+
+
+def _token_of(request: Request) -> str | None:
     scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
-    return None if scheme.lower() == "bearer" and token else request.cookies.get(COOKIE)
+    return token if scheme.lower() == "bearer" and token else None
 
 
 class _AtLeast:
@@ -106,8 +131,21 @@ class _AtLeast:
         return actor
 
 
+def _with_session(request: Request, actor: Annotated[Actor, Depends(current)]) -> Actor:
+    """Who found a token must not turn it into something that outlives its revocation."""
+    if session_of(request) is None:
+        raise Problem(
+            403,
+            "This needs a signed-in session; a token cannot do it. Sign in with a browser, or use `penstock tokens"
+            " create`, `penstock users password` or `penstock users login` on the machine.",
+        )
+    return actor
+
+
 # viewer: reads its own objects and the fleet's state. operator: submits and controls its own work, and runs the fleet.
 # admin: also others' objects (audited), users and tokens.
 Viewer = Annotated[Actor, Depends(_AtLeast(Role.viewer))]
 Operator = Annotated[Actor, Depends(_AtLeast(Role.operator))]
 Admin = Annotated[Actor, Depends(_AtLeast(Role.admin))]
+# Of any role, and by the session cookie.
+SignedIn = Annotated[Actor, Depends(_with_session)]

@@ -10,7 +10,9 @@ from penstock.engine.app import Penstock
 from penstock.engine.worker.slice import Slices
 from penstock.intake import importing
 from penstock.service import pages, problems
+from penstock.service.actor import is_known
 from penstock.service.api import routers
+from penstock.service.body_limits import BodyLimits
 from penstock.service.cursors import Cursors
 from penstock.service.ground import Ground
 from penstock.service.live import Live
@@ -47,6 +49,8 @@ def create(app: Penstock, *, further: Sequence[APIRouter] = (), live: Live | Non
     for router in (*routers(), *further, pages.router()):
         api.include_router(router)
     api.state.live = beside
+    api.add_middleware(BodyLimits, settings=lambda: app.settings, is_known=is_known)
+    # Outside of the limits, so that a refused body has an id and a line in the log as well.
     api.add_middleware(Requests, counted=beside.metrics.request)
     return api
 

@@ -121,7 +121,7 @@ class JobDetail(JobBody):
     file: JobFile | None
     priority: int | None = Field(description="-100 is served first, 100 last; null before its first item.")
     cancelled_by: str | None
-    retention_days: float = Field(description="Items that have ended are kept this long.")
+    retention_days: float | None = Field(description="Items that have ended are kept this long. Null: for ever.")
 
 
 def counts_of(counts: JobCounts) -> Counts:

@@ -31,6 +31,7 @@ _TITLES = {
     403: "Not allowed",
     404: "Not found",
     405: "The method is not answered here",
+    408: "Too slow",
     409: "Not possible now",
     411: "The length is missing",
     413: "Too large",
@@ -43,15 +44,16 @@ _TITLES = {
 }
 
 
-class Problem(Exception):
-    """Raised by routes; ``extra`` goes into the answer, in camelCase."""
+class Problem(HTTPException):
+    """Raised by routes, and while a body is read; ``extra`` goes into the answer, in camelCase.
+
+    FastAPI turns whatever else is raised while it reads a body into a 400.
+    """
 
     def __init__(self, status: int, detail: str, *, headers: dict[str, str] | None = None, **extra: Any) -> None:
+        super().__init__(status, detail, headers or {})
         self.status = status
-        self.detail = detail
-        self.headers = headers or {}
         self.extra = extra
-        super().__init__(detail)
 
 
 def not_found(what: str) -> Problem:
@@ -64,8 +66,9 @@ def nothing_at(request: Request) -> Problem:
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """``responses=`` of a router or route: what OpenAPI says about its failures. 401, 422 and 503 are always there."""
-    chosen = sorted({400, 401, 403, 404, 422, 503, *statuses})
+    """``responses=`` of a router or route: what OpenAPI says about its failures. Those of any request are always
+    there."""
+    chosen = sorted({400, 401, 403, 404, 408, 413, 422, 503, *statuses})
     return {status: {"description": _TITLES[status], "content": {MEDIA_TYPE: {"schema": _SHAPE}}} for status in chosen}
 
 

@@ -23,6 +23,10 @@ from penstock.service.live import Live
 _HEAD_BYTES = 32 * 1024
 _HEAD_SECONDS = 20.0
 _BODY_PAUSE_SECONDS = 60.0
+# What is still read of a body whose request was answered, so that a client that sends first and reads then finds the
+# answer; nothing of it is kept.
+_AFTER_ANSWER_BYTES = 16 * 1024 * 1024
+_AFTER_ANSWER_SECONDS = 10.0
 _LOOK_SECONDS = 5.0
 _KEEP_ALIVE_SECONDS = 15
 # Streams have a bound of their own below this; more connections at once are answered with 503.
@@ -30,10 +34,13 @@ _CONNECTIONS = 900
 
 
 class Connection(H11Protocol):
-    """Ends clients that send a request too slowly, and lets a stream cut a client that does not read."""
+    """Ends clients that send a request too slowly or after it was answered, and lets a stream cut one that does not
+    read."""
 
     _head_since: float | None = None
     _heard_at = 0.0
+    _answered_since: float | None = None
+    _after_answer_bytes = 0
     _looking: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -48,11 +55,22 @@ class Connection(H11Protocol):
         if self.conn.their_state is h11.IDLE and len(data) > _HEAD_BYTES and b"\r\n\r\n" not in data[:_HEAD_BYTES]:
             self.send_400_response("The head of the request is too long.")
             return
+        if self._is_too_much(data):
+            # What was answered is written first; who does not read that either is cut at the next look.
+            self.transport.close()
+            return
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._head_since = None
         elif self._head_since is None:
             self._head_since = self._heard_at
+
+    def _is_too_much(self, data: bytes) -> bool:
+        self._after_answer_bytes = self._after_answer_bytes + len(data) if self._is_body_after_answer() else 0
+        return self._after_answer_bytes > _AFTER_ANSWER_BYTES
+
+    def _is_body_after_answer(self) -> bool:
+        return self.conn.our_state is h11.DONE and self.conn.their_state is h11.SEND_BODY
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._looking is not None:
@@ -67,7 +85,9 @@ class Connection(H11Protocol):
         slow_head = self._head_since is not None and now - self._head_since > _HEAD_SECONDS
         # While we do not read, because a route is still busy with what came, the pause is ours.
         in_body = self.conn.their_state is h11.SEND_BODY and not self.flow.read_paused
-        if slow_head or (in_body and now - self._heard_at > _BODY_PAUSE_SECONDS):
+        self._answered_since = (self._answered_since or now) if self._is_body_after_answer() else None
+        late = self._answered_since is not None and now - self._answered_since > _AFTER_ANSWER_SECONDS
+        if slow_head or late or (in_body and now - self._heard_at > _BODY_PAUSE_SECONDS):
             self.transport.abort()
         else:
             self._look_later()

@@ -26,7 +26,7 @@ from penstock.apps.record_linking.wire import (
 )
 from penstock.intake.room import require_room
 from penstock.service.actor import Actor, Operator, Viewer
-from penstock.service.bodies import bounded, validated
+from penstock.service.bodies import media_type, takes, validated
 from penstock.service.ground import ground_of
 from penstock.service.ownership import whose
 from penstock.service.parameters import After, PageSize, UserId
@@ -62,12 +62,16 @@ def _request() -> dict[str, Any]:
     openapi_extra=_request(),
     responses=documented(413, 415, 429),
 )
+@takes(
+    json=lambda settings: min(MOST_JSON_BYTES, settings.max_upload_bytes),
+    form=lambda settings: settings.max_upload_bytes,
+)
 async def create(request: Request, response: Response, actor: Operator) -> ProjectDetail:
     """A dataset as JSON rows, or as a file in a form. Stored as a whole or not at all; nothing is asked yet."""
     ground = ground_of(request)
     # Before the body is read.
     await require_room(ground.app, actor.name)
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = media_type(request.headers.get("content-type", ""))
     if kind == "multipart/form-data":
         project = await _from_file(request, actor)
     elif kind == "application/json":
@@ -138,7 +142,6 @@ async def _detail(request: Request, project: Project) -> ProjectDetail:
 
 
 async def _from_rows(request: Request, actor: Actor) -> Project:
-    bounded(request, min(MOST_JSON_BYTES, ground_of(request).settings.max_upload_bytes))
     given = _object(await request.body(), "body")
     body: NewProject = validated(NewProject, given)
     dataset = await asyncio.to_thread(read_objects, body.rows)

@@ -27,7 +27,7 @@ from penstock.apps.record_linking.wire_setup import (
 from penstock.intake.preview import CAPS, MOST_BYTES
 from penstock.intake.refused import FileRefused
 from penstock.service.actor import Operator, Viewer
-from penstock.service.bodies import validated
+from penstock.service.bodies import takes, validated
 from penstock.service.ground import ground_of
 from penstock.service.problems import documented
 
@@ -48,10 +48,11 @@ _REQUEST = {"requestBody": {"required": True, "content": {"multipart/form-data":
 
 
 @router.post("/projects/preview", operation_id="previewProject", openapi_extra=_REQUEST, responses=documented(413, 415))
+@takes(form=lambda settings: min(MOST_BYTES, settings.max_upload_bytes))
 async def preview(request: Request, actor: Operator) -> DatasetPreview:
     """The first rows of a file and what its columns probably are. Nothing is stored. The beginning of a large CSV is
     enough: no more than these rows are read of it."""
-    async with uploaded(request, most_bytes=MOST_BYTES) as upload:
+    async with uploaded(request) as upload:
         fields: PreviewFields = validated(PreviewFields, upload.fields)
         async with ground_of(request).preview_turns:
             return await asyncio.to_thread(_looked_at, upload.path, upload.called.name, safe=fields.form == "safe")

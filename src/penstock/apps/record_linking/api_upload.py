@@ -12,8 +12,7 @@ from typing import Any, BinaryIO
 from fastapi import Request
 from starlette.datastructures import UploadFile
 
-from penstock.service.bodies import bounded, form_of, text_fields
-from penstock.service.ground import ground_of
+from penstock.service.bodies import form_of, text_fields
 from penstock.service.problems import Problem
 
 
@@ -27,10 +26,7 @@ class Upload:
 
 
 @asynccontextmanager
-async def uploaded(request: Request, *, most_bytes: int | None = None) -> AsyncIterator[Upload]:
-    """``most_bytes``: of the request, where it is less than any upload may have."""
-    allowed = ground_of(request).settings.max_upload_bytes
-    bounded(request, allowed if most_bytes is None else min(most_bytes, allowed))
+async def uploaded(request: Request) -> AsyncIterator[Upload]:
     form = await form_of(request, most_files=1)
     try:
         uploads = [part for part in form.getlist("file") if isinstance(part, UploadFile)]

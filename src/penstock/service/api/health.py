@@ -12,6 +12,7 @@ from penstock.service.live import live_of
 from penstock.service.wire import Wire
 from penstock.storage import migrate, workers
 from penstock.storage.database import passing
+from penstock.storage.dialer import require_writes
 
 router = APIRouter(tags=["operations"])
 
@@ -47,7 +48,7 @@ async def healthz() -> Health:
     responses={503: {"description": "Something is missing", "model": Readiness}},
 )
 async def readyz(request: Request) -> Readiness | JSONResponse:
-    """Whether requests can be served: the database answers and has the schema; and what is missing.
+    """Whether requests can be served: the database answers, takes writes and has the schema; and what is missing.
 
     Without a live worker jobs are still taken and kept. Under `penstock up`, which starts workers itself, that is not
     ready; under `penstock serve` it is only said.
@@ -65,6 +66,7 @@ async def _missing(request: Request) -> tuple[list[str], list[str]]:
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS), ground_of(request).app.connection() as connection:
             await migrate.check(connection)
+            await require_writes(connection)
             live = any(one["live"] for one in await workers.listing(connection))
     except SchemaOutOfDate as error:
         return [f"schema: {error}"], []

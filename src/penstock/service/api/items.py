@@ -26,7 +26,6 @@ from penstock.storage.items import EARLIEST, Place, Wanted
 router = APIRouter(prefix="/api", tags=["items"], responses=documented())
 _log = structlog.get_logger("penstock.service")
 _SLOW_MS = 150.0
-_MOST_JOBS = 1000
 _MOST_NOW = 200
 
 Statuses = Annotated[
@@ -99,7 +98,8 @@ async def list_pending(
     since: Since = None,
     until: Until = None,
 ) -> ItemPageBody:
-    """Items of all jobs, open ones unless `statuses` says otherwise; of the newest 1,000 jobs that have such."""
+    """Items of all jobs, open ones unless `statuses` says otherwise. What has waited longest comes first: by the time
+    of the last change, then by id."""
     ground = ground_of(request)
     async with ground.app.connection() as connection:
         flags = await preferences.flags(connection, ground.settings)
@@ -114,13 +114,11 @@ async def list_pending(
         jobs = [job_id]
     else:
         async with ground.app.connection() as connection:
-            jobs = await items.jobs_with(
-                connection, states, owner=owner, kind=job_type, pipeline=pipeline, limit=_MOST_JOBS
-            )
+            jobs = await items.jobs_with(connection, states, owner=owner, kind=job_type, pipeline=pipeline)
     wanted = engine_items.within(Wanted(jobs=jobs, states=states), since, until)
     query = ("pending", user_id, job_type, job_id, pipeline, sorted(states), since, until)
     ends = _ends(ground, actor, query, after, before)
-    found = await _page(ground, actor, wanted, query, ends, sort="-updatedAt", limit=page_size, with_cells=False)
+    found = await _page(ground, actor, wanted, query, ends, sort="updatedAt", limit=page_size, with_cells=False)
     return found.model_copy(update={"jobs": await _jobs(ground, found.items)})
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from penstock.engine import job_lists, job_views, preferences
 from penstock.engine.steering import jobs as steering
 from penstock.engine.steering import tasks as task_steering
-from penstock.lifecycle import JobState, State
+from penstock.lifecycle import UNSUCCESSFUL, JobState, State
 from penstock.service.actor import Actor, Operator, Viewer
 from penstock.service.ground import Ground, ground_of
 from penstock.service.job_wire import (
@@ -46,8 +46,11 @@ class PauseBody(Wire):
 
 
 class ReprocessBody(Wire):
-    """`scope: items` takes `itemIds`; `scope: job` takes everything in `statuses` (ERROR, unless said otherwise). What
+    """`scope: items` takes `itemIds`; `scope: job` takes everything in `statuses` (default: ERROR and NOT_FOUND). What
     is PENDING and waits for its next try starts now.
+
+    `resetAttempts: false` keeps the attempts that each item has used. `scope: job` then leaves out items that ended
+    ERROR or NOT_FOUND with all their attempts used.
 
     `fromStage`: run again from this stage on. Results of earlier stages are kept; later stages are computed again only
     where their input or their version is another one. An item that never got so far starts where it ended."""
@@ -150,7 +153,7 @@ async def _detail(ground: Ground, job_id: int) -> JobDetail:
         file=file_of(file),
         priority=next((lane["priority"] for lane in details.lanes), None),
         cancelled_by=row.get("cancelled_by"),
-        retention_days=float(kept["endedItemsDays"].value or ground.settings.retention_days),
+        retention_days=kept["endedItemsDays"].value,
     )
 
 
@@ -203,12 +206,14 @@ async def reprocess(request: Request, actor: Operator, job_id: JobId, body: Repr
     ground = ground_of(request)
     owner = await owner_of_job(ground, actor, job_id)
     await refuse_action(ground, job_id)
+    named: Sequence[str] | None = body.statuses
     if body.scope == "items":
         started = await _reprocess_items(ground, actor, job_id, body)
     else:
         if body.item_ids is not None:
             raise Problem(400, "`itemIds` goes with scope `items`.")
-        states = [State[name] for name in body.statuses or ("ERROR",)]
+        states = [State[name] for name in body.statuses or ()] or list(UNSUCCESSFUL)
+        named = [state.name for state in states]
         if body.from_stage is not None and State.PENDING in states:
             raise Problem(400, "`fromStage` goes with items that have ended; leave PENDING out of `statuses`.")
         started = await steering.reprocess(
@@ -219,7 +224,7 @@ async def reprocess(request: Request, actor: Operator, job_id: JobId, body: Repr
             from_stage=body.from_stage,
             reset_attempts=body.reset_attempts,
         )
-    details = {"scope": body.scope, "statuses": body.statuses, "fromStage": body.from_stage, "started": started}
+    details = {"scope": body.scope, "statuses": named, "fromStage": body.from_stage, "started": started}
     await ground.note(actor.entry("job.reprocess", kind="job", object=job_id, owner=owner, **details))
     return Reprocessed(started=started)
 

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 
 from penstock.engine import passwords
 from penstock.engine.password_rules import LONGEST, SHORTEST
-from penstock.service.actor import Viewer, session_of
+from penstock.service.actor import SignedIn, session_of
 from penstock.service.ground import ground_of
 from penstock.service.problems import Problem, documented
 from penstock.service.wire import Wire
@@ -29,8 +29,9 @@ class PasswordView(Wire):
 
 
 @router.put("", operation_id="changeMyPassword")
-async def change_my_password(request: Request, actor: Viewer, wanted: PasswordRequest) -> PasswordView:
-    """Every session but the one that asks ends. Tokens go on counting: revoke them where they are in doubt."""
+async def change_my_password(request: Request, actor: SignedIn, wanted: PasswordRequest) -> PasswordView:
+    """Needs a session: a token sets no password. Every session but the one that asks ends. Tokens go on counting:
+    revoke them where they are in doubt."""
     ground = ground_of(request)
     if (wait := ground.password_attempts.wait_seconds(actor.name)) > 0:
         seconds = math.ceil(wait)

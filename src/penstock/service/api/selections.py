@@ -28,7 +28,7 @@ SelectionId = Annotated[int, Path(alias="selectionId", ge=1, le=MOST_ID)]
 
 
 class SelectionFilter(Wire):
-    """Everything that is given has to fit. Without `jobId`: of the newest 1,000 jobs that may have such items."""
+    """Everything that is given has to fit. Without `jobId`: of all jobs."""
 
     job_id: Annotated[int, Field(ge=1, le=MOST_ID), COUNTED] | None = None
     statuses: Annotated[list[Status], Field(min_length=1, max_length=7)] | None = None

@@ -192,7 +192,7 @@ def _fields(view: StageView) -> dict[str, Any]:
     """A policy may come from a newer or older Penstock: what is not known here is left out."""
     policy = {name: value for name, value in view.policy.items() if name in StagePolicy.model_fields}
     fields = asdict(view)
-    del fields["told_by"]
+    del fields["told_by"], fields["application"]
     return {
         **fields,
         "policy": policy,

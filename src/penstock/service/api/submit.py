@@ -23,7 +23,7 @@ from penstock.intake.submit import (
     submit_items,
 )
 from penstock.service.actor import Actor, Operator
-from penstock.service.bodies import bounded, form_of, text_fields, validated
+from penstock.service.bodies import form_of, media_type, takes, text_fields, validated
 from penstock.service.ground import Ground, ground_of
 from penstock.service.parameters import Name, Text
 from penstock.service.problems import Problem, documented
@@ -96,6 +96,7 @@ _REQUEST = {
 
 
 @router.post("", operation_id="submitJob", status_code=202, openapi_extra=_REQUEST)
+@takes(json=_JSON_BYTES, form=lambda settings: settings.max_upload_bytes)
 async def submit(
     request: Request,
     actor: Operator,
@@ -108,7 +109,7 @@ async def submit(
     ground = ground_of(request)
     # Before the file is read; it is asked again in the transaction that stores the job.
     await require_room(ground.app, actor.name)
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = media_type(request.headers.get("content-type", ""))
     if kind == "multipart/form-data":
         done = await _files(ground, actor, request, idempotency_key)
     elif kind == "application/json":
@@ -120,7 +121,6 @@ async def submit(
 
 async def _files(ground: Ground, actor: Actor, request: Request, key: str | None) -> Submitted:
     """Read to the end first: an upload that is cut leaves nothing."""
-    bounded(request, ground.settings.max_upload_bytes)
     form = await form_of(request, most_files=_MOST_FILES)
     try:
         uploads = [part for part in form.getlist("file") if isinstance(part, UploadFile)]
@@ -147,7 +147,6 @@ def form_fields(parts: Sequence[tuple[str, object]]) -> dict[str, Any]:
 
 
 async def _json(ground: Ground, actor: Actor, request: Request, key: str | None) -> Submitted:
-    bounded(request, _JSON_BYTES)
     data = await request.body()
     if (parts := data.count(b"{") + data.count(b"[")) > _MOST_PARTS:
         raise Problem(413, f"The body has {parts:,} objects and lists; at most {_MOST_PARTS:,} are taken. Send a file.")

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Request
 from pydantic import Field
 
 from penstock.engine import accounts
-from penstock.service.actor import Viewer
+from penstock.service.actor import SignedIn, Viewer
 from penstock.service.ground import ground_of
 from penstock.service.parameters import COUNTED, After, PageSize
 from penstock.service.problems import documented
@@ -81,8 +81,8 @@ async def list_my_tokens(
 
 
 @router.post("", operation_id="createMyToken", status_code=201)
-async def create_my_token(request: Request, actor: Viewer, wanted: TokenRequest) -> CreatedToken:
-    """It may do what you may, until it is revoked or expires."""
+async def create_my_token(request: Request, actor: SignedIn, wanted: TokenRequest) -> CreatedToken:
+    """It may do what you may, until it is revoked or expires. Needs a session: a token makes no other."""
     made = await accounts.create_token(
         ground_of(request).app, actor.name, name=wanted.name, expires_days=wanted.expires_days, by=actor.by
     )

@@ -24,7 +24,7 @@ from penstock.intake.submit import require_pipeline
 from penstock.service.actor import Operator
 from penstock.service.api.pipelines import takes_files
 from penstock.service.api.submit import Options, form_fields
-from penstock.service.bodies import bounded, form_of, validated
+from penstock.service.bodies import form_of, media_type, takes, validated
 from penstock.service.ground import Ground, ground_of
 from penstock.service.problems import Problem, documented
 from penstock.service.wire import MOST_ID, Wire
@@ -108,13 +108,13 @@ _REQUEST = {
 
 
 @router.post("/preview", operation_id="previewUpload", openapi_extra=_REQUEST)
+@takes(form=MOST_BYTES)
 async def preview(request: Request, actor: Operator) -> UploadPreview:
     """What the file holds, what its columns are taken for, and what is wrong with it, by the readers of the import. The
     first megabytes of a table are enough; `sizeBytes` says how large the whole is."""
     ground = ground_of(request)
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "multipart/form-data":
+    if media_type(request.headers.get("content-type", "")) != "multipart/form-data":
         raise Problem(415, "Send the beginning of the file as multipart/form-data.")
-    bounded(request, MOST_BYTES)
     form = await form_of(request, most_files=_MOST_FILES)
     try:
         parts = [part for part in form.getlist("file") if isinstance(part, UploadFile)]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from penstock.engine import accounts, passwords
 from penstock.engine.credentials import LINK_SECONDS
-from penstock.service.actor import Admin, Role, session_of
+from penstock.service.actor import Admin, Role, SignedIn, session_of
 from penstock.service.ground import ground_of
 from penstock.service.parameters import After, Flag, PageSize
 from penstock.service.problems import documented
@@ -85,8 +85,8 @@ async def change_user(request: Request, actor: Admin, user_name: UserName, wante
 
 
 @router.post("/{userName}/login-link", operation_id="createLoginLink", status_code=201)
-async def create_login_link(request: Request, actor: Admin, user_name: UserName) -> LoginLink:
-    """A link that logs this user in once, to hand over. Audited."""
+async def create_login_link(request: Request, actor: Admin, signed_in: SignedIn, user_name: UserName) -> LoginLink:
+    """A link that logs this user in once, to hand over. Audited. Needs a session: a token makes none."""
     code = await accounts.login_code(ground_of(request).app, user_name, by=actor.by)
     return LoginLink(path=accounts.login_path(code), lasts_seconds=int(LINK_SECONDS))
 

@@ -18,6 +18,7 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from penstock.storage import embedded
 from penstock.storage.migrate import migrate
@@ -26,6 +27,10 @@ _PREFIX = "penstock-tests-"
 _HOME = "PENSTOCK_TEST_HOME"
 _SERVER = "PENSTOCK_TEST_DATABASE_URL"
 _FOLDER = pytest.StashKey[Path]()
+
+# How quick the machine is says nothing about an example.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 # The tests' data is thrown away: no need to wait for the disk.
 _FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "128MB"}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         TaskFailed,
         ThrottledError,
         TransientError,
+        UnreadableResult,
         WaitTimeout,
     )
     from penstock.lifecycle import JobState, State
@@ -56,6 +57,7 @@ __all__ = [
     "TaskFailed",
     "ThrottledError",
     "TransientError",
+    "UnreadableResult",
     "WaitTimeout",
     "worker",
 ]
@@ -88,6 +90,7 @@ _HOME = {
     "TaskFailed": "penstock.errors",
     "ThrottledError": "penstock.errors",
     "TransientError": "penstock.errors",
+    "UnreadableResult": "penstock.errors",
     "WaitTimeout": "penstock.errors",
     "worker": "penstock.engine.worker.inprocess",
 }

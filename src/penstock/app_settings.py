@@ -16,7 +16,7 @@ def listed(name: str) -> str:
 
 class CatalogueSettings(BaseSettings):
     catalogue_match_threshold: float = Field(
-        0.45, gt=0, le=1, description="How alike titles have to be for the local products, 1 being the same."
+        0.45, gt=0, le=1, description="Minimum trigram similarity of two titles of the same product; 1 is identical."
     )
     catalogue_again_seconds: float = Field(
         600.0, ge=0, le=30 * 86_400, description="A row that was not found is looked up in another way after so long."
@@ -29,7 +29,7 @@ class CatalogueSettings(BaseSettings):
         "", description="HTTP provider: headers as Name: value, separated by |; $NAME stands for that variable."
     )
     catalogue_http_paths: str = Field(
-        "title=title, brand=brand, price=price, currency=currency, retailer=retailer, url=url",
+        "title=title, brand=brand, price=price, currency=currency, retailer=retailer, url=url, gtin=gtin, sku=sku",
         description="HTTP provider: where the JSON answer holds each field, such as price=offers[0].price.",
     )
     catalogue_http_per_second: float = Field(
@@ -135,8 +135,8 @@ class ArticleSearchSettings(BaseSettings):
         30.0,
         gt=0,
         le=36_500,
-        description="Completed embeddings are kept this long, and never longer than PENSTOCK_RETENTION_DAYS, after "
-        "which failed ones go as well.",
+        description="Completed embeddings are kept this long, and never longer than the engine keeps ended tasks, "
+        "after which failed ones go as well.",
     )
     articles_max_characters: int = Field(1_000_000, ge=1000, le=10_000_000, description="Longest text of an article.")
     articles_language: str = Field(

@@ -47,7 +47,8 @@ class _EngineSettings(BrokerSettings):
 
     # ---- where things are
     database_url: SecretStr | None = Field(
-        None, description="PostgreSQL 15+ to use. Unset: the embedded server in PENSTOCK_HOME."
+        None,
+        description="PostgreSQL 15+ to use; several hosts with commas. Unset: the embedded server in PENSTOCK_HOME.",
     )
     home: Path | None = Field(
         None,
@@ -135,12 +136,26 @@ class _EngineSettings(BrokerSettings):
     )
     crash_limit: int = Field(3, ge=1, le=100, description="Crashes of its process before a task is a dead letter.")
     rescue_limit: int = Field(
-        10, ge=1, le=1000, description="Rescues from lost machines before a task is a dead letter."
+        10,
+        ge=1,
+        le=1000,
+        description="Rescues from lost workers before a task is a dead letter; from half of them on it runs alone.",
+    )
+    version_skew_days: float = Field(
+        7.0,
+        ge=0,
+        le=36_500,
+        description="How long a task waits for a worker of another release if its arguments do not fit; 0: not at all.",
     )
     max_result_bytes: int = Field(
         16 * 1024 * 1024, ge=1024, le=200 * 1024 * 1024, description="Largest result that is stored."
     )
-    retention_days: float = Field(30.0, gt=0, le=36_500, description="Finished tasks are kept this long.")
+    retention_days: float | None = Field(
+        None,
+        gt=0,
+        le=36_500,
+        description="Finished tasks are removed after so many days. Unset: items of jobs are kept, others 30 days.",
+    )
 
     # ---- taking in
     ingest_min_rows: int = Field(
@@ -178,7 +193,9 @@ class _EngineSettings(BrokerSettings):
     )
 
     # ---- the database link
-    connect_timeout_seconds: float = Field(5.0, gt=0, le=300, description="A connection that takes longer has failed.")
+    connect_timeout_seconds: float = Field(
+        5.0, gt=0, le=300, description="A connection that takes longer has failed; counted for each host."
+    )
     command_timeout_seconds: float = Field(
         30.0, gt=0, le=3600, description="A statement without an answer for so long has failed."
     )
@@ -290,9 +307,12 @@ def _url_problem(url: str) -> str | None:
         return f"it does not begin with postgresql://; {_URL_EXAMPLE}"
     if scheme.lower() not in _SCHEMES:
         return f"it begins with {scheme}://, and only PostgreSQL will do; {_URL_EXAMPLE}"
-    for host in rest.partition("/")[0].partition("?")[0].rpartition("@")[2].split(","):
+    authority = rest.partition("/")[0].partition("?")[0].partition("#")[0]
+    for host in authority.rpartition("@")[2].split(","):
         port = host.rpartition("]")[2].partition(":")[2]
         if port and not (port.isdecimal() and int(port) <= 65535):
+            if "@" in rest and "@" not in authority:  # what looks like a port is the beginning of the password
+                return f"a / ? or # of the password has to be written as %2F %3F %23; {_URL_EXAMPLE}"
             return f"{port!r} is no port; {_URL_EXAMPLE}"
     return None
 

@@ -7,7 +7,8 @@
     │   ├── PayloadTooLarge        over the limit for an input or a result
     │   ├── NotStorable            a value PostgreSQL cannot keep as JSON
     │   ├── InvalidSetting         a setting has a value it may not have
-    │   └── InvalidDefinition      a task, stage or schedule is declared wrongly
+    │   ├── InvalidDefinition      a task, stage or schedule is declared wrongly
+    │   └── PipelineTaken          a task of that name belongs to another application
     ├── TaskNotFound, JobNotFound, RowNotFound, NotKnown   no such object
     ├── IllegalMove                the object is not in a state that allows it
     ├── NotRepeated                an action on other items is not done a second time
@@ -15,9 +16,11 @@
     ├── StaleLease                 somebody else holds the task by now
     ├── WaitTimeout                the task did not end in the time given
     ├── TaskFailed                 raised by ``result()`` of a task that ended badly
+    ├── UnreadableResult           a stored result does not fit the annotation of its task
     ├── DatabaseError
     │   ├── DatabaseUnavailable    no connection
-    │   │   └── DatabaseLoginRefused   user or password are wrong
+    │   │   ├── DatabaseLoginRefused   user or password are wrong
+    │   │   └── DatabaseMissing        the server has no database of that name
     │   ├── TransactionLost        the database took ``ctx.transaction()`` away
     │   ├── DatabaseTooOld         PostgreSQL before 15
     │   ├── DatabaseReadOnly       a standby, or a server in recovery
@@ -33,6 +36,7 @@ Each error takes data and builds its own sentence: what happened, with which val
 """
 
 from collections.abc import Iterable
+from shlex import quote
 from typing import Any
 
 
@@ -88,6 +92,21 @@ class InvalidSetting(UsageError):
 class InvalidDefinition(UsageError):
     def __init__(self, *, what: str, problem: str) -> None:
         super().__init__(f"{what} is declared wrongly: {problem}.")
+
+
+class PipelineTaken(UsageError):
+    """Two applications with a task of the same name would run each other's tasks."""
+
+    def __init__(self, *, pipeline: str, application: str | None, owner: str) -> None:
+        self.pipeline = pipeline
+        self.application = application
+        self.owner = owner
+        shown = "Penstock itself" if application is None else f"The application {application!r}"
+        super().__init__(
+            f"{shown} declares {pipeline!r}, which belongs to the application {owner!r} in this database: each would"
+            " run the other's tasks. Rename one of them (name=…), or use another database. If the application was"
+            f" renamed, `penstock stages transfer {quote(owner)} {quote(application or 'NEW')}` gives it its stages."
+        )
 
 
 class TaskNotFound(PenstockError):
@@ -173,10 +192,17 @@ class StaleLease(PenstockError):
 class WaitTimeout(PenstockError):
     """The wait is over, the task is not."""
 
-    def __init__(self, *, subject: str, seconds: float, state: str, ask: str) -> None:
+    def __init__(
+        self, *, subject: str, seconds: float, ask: str, state: str = "unknown", unreachable: str | None = None
+    ) -> None:
+        """``unreachable``: why the state is unknown, as the database did not answer."""
         self.seconds = seconds
         self.state = state
-        super().__init__(f"{subject} is still {state} after {seconds:g} s. It goes on; wait again, or ask `{ask}`.")
+        told = f"{subject} is still {state} after {seconds:g} s. It goes on; wait again, or ask `{ask}`."
+        if unreachable is not None:
+            known = f"{subject[0].lower()}{subject[1:]}"
+            told = f"The state of {known} is unknown after {seconds:g} s: {unreachable} Wait again."
+        super().__init__(told)
 
 
 class TaskFailed(PenstockError):
@@ -191,6 +217,18 @@ class TaskFailed(PenstockError):
         super().__init__(f"Task {task_id} ended {status}: {cause}")
 
 
+class UnreadableResult(PenstockError):
+    """Raised by ``result()`` when the stored result does not fit the return annotation of the task."""
+
+    def __init__(self, *, task_id: int, task: str, annotation: str, problem: str, stored: str) -> None:
+        self.task_id = task_id
+        super().__init__(
+            f"The result of task {task_id} ({task!r}) does not fit the return annotation {annotation}: {problem}."
+            f" The stored value is {stored}. Read it as it is with `await task.wait()`; then correct the annotation,"
+            " or run the task again with `await task.reprocess()`."
+        )
+
+
 class DatabaseError(PenstockError):
     """Something about the database itself."""
 
@@ -198,6 +236,11 @@ class DatabaseError(PenstockError):
 class DatabaseUnavailable(DatabaseError):
     def __init__(self, *, what: str, next_step: str) -> None:
         super().__init__(f"The database cannot be reached: {what}. {next_step}")
+
+
+class DatabaseMissing(DatabaseUnavailable):
+    def __init__(self, *, what: str) -> None:
+        super().__init__(what=what, next_step="Create the database, or correct PENSTOCK_DATABASE_URL.")
 
 
 class DatabaseLoginRefused(DatabaseUnavailable):
@@ -226,11 +269,21 @@ class DatabaseTooOld(DatabaseError):
 
 
 class DatabaseReadOnly(DatabaseError):
-    def __init__(self) -> None:
-        super().__init__(
-            "The database only takes reads (a standby, or a read-only server). "
-            "Point PENSTOCK_DATABASE_URL at the primary."
-        )
+    """``hosts``: what each of several hosts said."""
+
+    def __init__(self, *, hosts: str = "") -> None:
+        self.hosts = hosts
+        if hosts:
+            sentence = (
+                f"No host takes writes ({hosts}). "
+                "Wait until one is the primary, or name the primary in PENSTOCK_DATABASE_URL."
+            )
+        else:
+            sentence = (
+                "The database only takes reads (a standby, or a read-only server). "
+                "Point PENSTOCK_DATABASE_URL at the primary."
+            )
+        super().__init__(sentence)
 
 
 class DatabaseFull(DatabaseError):

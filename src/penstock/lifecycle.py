@@ -39,6 +39,8 @@ class JobState(IntEnum):
 
 FINISHED = tuple(state for state in State if state.finished)
 UNFINISHED = tuple(state for state in State if not state.finished)
+# What runs again when somebody reprocesses a job without naming statuses.
+UNSUCCESSFUL = (State.ERROR, State.NOT_FOUND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,8 @@ MOVES: tuple[Move, ...] = (
     Move(name="advance", origins=(State.PROCESSING,), targets=(State.PENDING, State.CANCELLED), by="worker"),
     Move(name="retry", origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED), burns=True, by="worker"),
     Move(name="snooze", origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED), by="worker"),
+    # The stored input does not fit the handler of this release.
+    Move(name="version skew", origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED), by="worker"),
     Move(name="hand back", origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED), by="worker"),
     Move(
         name="crash",
@@ -83,6 +87,7 @@ MOVES: tuple[Move, ...] = (
         instead="It has ended, so there is nothing to stop; its outcome stays.",
     ),
     # What waits for its next try need not wait any longer: the reason may be gone.
+    # A hasten of what runs is noted, and counts if it snoozes.
     Move(name="hasten", origins=(State.PENDING,), targets=(State.PENDING,), by="person"),
     Move(
         name="reprocess",

@@ -4,7 +4,7 @@ import pytest
 
 from tools import docs
 
-PAGES = {"cli.md", "settings.md", "events.md", "metrics.md"}
+PAGES = {"cli.md", "settings.md", "events.md", "metrics.md", "service.md"}
 
 
 def test_the_generated_pages_are_all_there():

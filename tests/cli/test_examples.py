@@ -120,7 +120,7 @@ def test_the_test_in_the_page_about_testing_passes_with_the_plugin_it_names(tmp_
     folder = unpack("docs/testing.md", tmp_path)
     assert "pytest-asyncio" in (ROOT / "docs/testing.md").read_text(encoding="utf-8")
     told = run(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", test_database_url=server_url)
-    assert "1 passed" in told
+    assert "2 passed" in told
 
 
 def test_every_name_of_an_environment_variable_in_the_pages_is_known() -> None:

@@ -88,6 +88,28 @@ def test_serve_wants_a_migrated_database_and_a_free_port(call: Call, server_url:
     assert wrong.returncode == 2
 
 
+async def test_serve_without_an_application_registers_nothing_on_a_given_server_but_what_it_stores(
+    start: Start, call: Call, database_url: str
+) -> None:
+    async def registered() -> tuple[set[str], set[str]]:
+        async with Penstock("reader", settings=load(database_url=database_url)) as app, app.connection() as connection:
+            return (
+                {row["pipeline"] for row in await connection.fetch("select pipeline from penstock.stages")},
+                {row["name"] for row in await connection.fetch("select name from penstock.schedules")},
+            )
+
+    serve = start("serve", "--port", "0", "-o", "json", database_url=database_url)
+    address = serve.announced()["http"]
+    assert await registered() == (set(), set())
+    assert call("users", "create", "ann", database_url=database_url).returncode == 0
+    token = call("tokens", "create", "ann", database_url=database_url).stdout.strip()
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    body = b'{"pipeline": "catalogue", "items": [{"name": "oak table"}]}'
+    with urlopen(Request(f"{address}/api/jobs", data=body, headers=headers), timeout=10) as answer:
+        assert answer.status == 202
+    assert await registered() == ({"catalogue"}, set())
+
+
 # ---------------------------------------------------------------- penstock up
 
 

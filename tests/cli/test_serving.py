@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+import asyncpg
 import orjson
 import psutil
 import pytest
@@ -238,8 +239,41 @@ async def test_a_fleet_without_its_database_is_not_ready_and_says_so_in_its_metr
     assert "penstock_workers_live 1" not in text
 
 
+@pytest.mark.parametrize("asked", ["", "&target_session_attrs=any"], ids=["usual", "any server"])
+async def test_a_fleet_whose_database_only_takes_reads_is_not_ready_and_says_so(
+    asked: str, database_url: str, connection: asyncpg.Connection
+):
+    url = f"{database_url}{asked}"
+    fleet = Fleet(settings=load(database_url=url), url=url, app=APP)
+    assert await fleet.unready() == "not all runners have started yet"
+    assert "penstock_database_up 1.0" in (await fleet.exposition.render()).decode()
+    name = await connection.fetchval("select current_database()")
+    await connection.execute(f'alter database "{name}" set default_transaction_read_only = on')
+    assert (await fleet.unready() or "").startswith("The database only takes reads")
+    assert "penstock_database_up 0.0" in (await fleet.exposition.render()).decode()
+
+
 def test_a_document_is_one_line_of_json(start: Start, database_url: str):
     worker = start("worker", "--app", APP, "-o", "json", database_url=database_url)
     started(worker)
     assert orjson.loads(worker.stdout)["runners"] == 1
     assert worker.stdout.count("\n") == 1
+
+
+def test_a_worker_of_another_application_with_a_task_of_the_same_name_is_refused_until_it_is_transferred(
+    start: Start, call: Call, database_url: str
+):
+    start("worker", "--app", APP, "-o", "json", database_url=database_url).announced()
+    namesake = ("worker", "--app", "tests.cli.namesake_app:app", "-o", "json")
+    refused = call(*namesake, database_url=database_url)
+    assert refused.returncode == 2
+    assert "declares 'add', which belongs to the application 'serving'" in refused.stderr
+    assert "penstock stages transfer serving namesake" in refused.stderr
+    moved = call("stages", "transfer", "serving", "namesake", "--only", "add", database_url=database_url)
+    assert moved.stdout == "Transferred from serving to namesake: add.\n", moved.stderr
+    start(*namesake, database_url=database_url).announced()
+    assert "application  namesake" in call("stages", "show", "add", database_url=database_url).stdout
+    wrong = call("stages", "transfer", "nobody", "namesake", database_url=database_url)
+    assert wrong.returncode == 3
+    assert "There is no application 'nobody'." in wrong.stderr
+    assert "Known: namesake, serving." in wrong.stderr

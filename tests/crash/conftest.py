@@ -14,7 +14,6 @@ import pytest
 
 from penstock import Penstock
 from penstock.config import load
-from penstock.engine.handles import Waiter
 from penstock.storage import embedded
 from penstock.storage import ledger as ledger_table
 from penstock.storage.migrate import migrate
@@ -64,15 +63,11 @@ async def opened_on(url: str, **settings: Any) -> AsyncIterator[Penstock]:
     """The application of ``crash_app``, which only enqueues here: the workers are processes."""
     app = crash_app.app
     app.use(load(database_url=url, **settings), app.events)
-    # One application for all tests of the process, while each test has an event loop of its own.
-    app._url = None
-    app.waiter = Waiter(app)
     await app.open()
     try:
         yield app
     finally:
         await app.close()
-        app._url = None
 
 
 @pytest.fixture

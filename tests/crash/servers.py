@@ -1,4 +1,4 @@
-"""Servers of a test's own that can be spoiled: few slots, a small disk, another version, a pooler in front."""
+"""Servers of a test's own that can be spoiled: a standby, a small disk, another version, a pooler in front."""
 
 import asyncio
 import os
@@ -16,6 +16,8 @@ from penstock.closing import stop_listening
 from penstock.storage import embedded
 from penstock.storage import ledger as ledger_table
 from penstock.storage.embedded.account import server_account
+from penstock.storage.embedded.home import prepare_home
+from penstock.storage.embedded.installation import binaries_for
 from penstock.storage.migrate import migrate
 from penstock.testing.processes import wait_until
 
@@ -41,6 +43,30 @@ async def migrated_server(folder: Path, settings: Mapping[str, str]) -> AsyncIte
         await migrate(connection)
         await ledger_table.create(connection)
         await connection.close()
+        yield server
+    finally:
+        await asyncio.to_thread(server.release)
+
+
+# ---------------------------------------------------------------- a standby
+
+
+@asynccontextmanager
+async def streaming_standby(folder: Path, primary: embedded.EmbeddedServer) -> AsyncIterator[embedded.EmbeddedServer]:
+    """A hot standby that streams from ``primary``: its databases, its data, and only reads."""
+    home = await asyncio.to_thread(prepare_home, folder / "standby", server_account())
+    host = parse_qs(urlsplit(primary.url).query)["host"][0]
+    with (primary.home / "data" / "pg_hba.conf").open("a") as access:
+        access.write("local replication all peer map=penstock\n")
+    connection = await asyncpg.connect(primary.url)
+    await connection.execute("select pg_reload_conf()")
+    await connection.close()
+    copy = ["-h", host, "-U", "penstock", "-D", home.data, "-R", "-c", "fast"]
+    program = binaries_for(home) / "bin" / "pg_basebackup"
+    code, said = await asyncio.to_thread(home.account.run, [program, *copy], cwd=home.path)
+    assert code == 0, said
+    server = await asyncio.to_thread(embedded.acquire, home.path, settings={"fsync": "off"})
+    try:
         yield server
     finally:
         await asyncio.to_thread(server.release)

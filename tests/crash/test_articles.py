@@ -17,7 +17,6 @@ from penstock.apps.article_search import writing
 from penstock.apps.article_search.shared import ArticleSearch
 from penstock.apps.article_search.writing import Change, NewArticle
 from penstock.config import load
-from penstock.engine.handles import Waiter
 from penstock.storage import ledger as ledger_table
 from penstock.testing.ledger import Ledger
 from penstock.testing.processes import WorkerTree
@@ -93,8 +92,6 @@ def fleet(database_url: str, tmp_path: Path, ledger: Ledger) -> Iterator[Fleet]:
             stack.push_async_callback(connection.close)
             await ledger_table.create(connection)
             app.use(load(database_url=database_url, articles_max_retries=100), app.events)
-            app._url = None
-            app.waiter = Waiter(app)
             await stack.enter_async_context(app)
             return connection
 

@@ -10,7 +10,6 @@ import pytest
 from penstock import Penstock, State
 from penstock.config import load
 from penstock.engine.background import BackgroundTask
-from penstock.engine.handles import Waiter
 from penstock.storage import ledger as ledger_table
 from penstock.testing.ledger import Ledger
 from penstock.testing.processes import WorkerTree
@@ -38,8 +37,6 @@ async def app(database_url: str, connection: asyncpg.Connection) -> AsyncIterato
     await ledger_table.create(connection)
     app = hungry_app.app
     app.use(load(database_url=database_url), app.events)
-    app._url = None
-    app.waiter = Waiter(app)
     await app.open()
     yield app
     await app.close()

@@ -22,7 +22,6 @@ from penstock.apps.record_linking.project import Project
 from penstock.apps.record_linking.shared import RecordLinking
 from penstock.apps.record_linking.states import RecordState
 from penstock.config import load
-from penstock.engine.handles import Waiter
 from penstock.storage import ledger as ledger_table
 from penstock.testing.processes import WorkerTree
 from tests.apps.wikidata_server import counts_of, running
@@ -47,8 +46,6 @@ async def opened(database_url: str, url: str) -> AsyncIterator[RecordLinking]:
     app = linking_app.app
     settings = load(database_url=database_url, linking_endpoint=url, linking_user_agent="tests (https://example.org)")
     app.use(settings.model_copy(update={"linking_per_second": ASKED_PER_SECOND}), app.events)
-    app._url = None
-    app.waiter = Waiter(app)
     async with app:
         try:
             yield linking_app.linking

@@ -13,7 +13,7 @@ from penstock.engine.worker.inbox import Held, Inbox
 from penstock.engine.worker.pool import Pool
 from penstock.engine.worker.slots import Slots
 from penstock.model import Claimed, Settlement
-from tests.crash.isolated_calls import Told, claimed_of
+from tests.crash.isolated_calls import Told
 
 
 class World:
@@ -59,9 +59,15 @@ class World:
     def _ended(self, claimed: Claimed, settlement: Settlement | None, took_seconds: float) -> None:
         self.coordinator.ended()
 
-    def give(self, stage: int, number: int, *, crashes: int = 0) -> None:
-        claimed = claimed_of(f'{{"number": {number}}}')
-        claimed.task_id, claimed.stage, claimed.crashes = number, stage, crashes
+    def give(self, stage: int, number: int, *, crashes: int = 0, rescues: int = 0) -> None:
+        claimed = Claimed.of(
+            task_id=number,
+            lease=number,
+            stage=stage,
+            crashes=crashes,
+            rescues=rescues,
+            input=f'{{"number": {number}}}',
+        )
         assert self.inboxes[stage].offer([claimed], {}) == []
         self.coordinator.run_once()
 
@@ -127,6 +133,18 @@ async def test_a_suspect_is_not_woken_while_others_run(world: World) -> None:
     await until(lambda: world.coordinator.suspect is not None)
     assert world.coordinator.run_once() == 0
     world.gates[1].set()
+    await world.until_begun(1, 2)
+
+
+@pytest.mark.parametrize(("rescues", "alone"), [(4, False), (5, True)])
+async def test_halfway_to_the_rescue_limit_a_task_runs_alone(world: World, rescues: int, alone: bool) -> None:
+    """It may be what takes machines down, and its neighbours with it."""
+    world.give(1, 1)
+    await world.until_begun(1)
+    world.give(2, 2, rescues=rescues)
+    if alone:
+        await until(lambda: world.coordinator.suspect is not None)
+        world.gates[1].set()
     await world.until_begun(1, 2)
 
 

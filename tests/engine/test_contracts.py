@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from penstock import Context, EngineDispatcher, JobEnvelope, JobHandler, Penstock, Snooze, State, TransientError
-from penstock.engine.handling import waited
+from penstock.engine.version_skew import waited
 from penstock.envelope import job_id_of
 from penstock.errors import (
     InvalidArguments,

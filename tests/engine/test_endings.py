@@ -276,6 +276,20 @@ async def test_a_finished_task_can_be_reprocessed_and_its_first_end_stays_in_the
     assert history[0]["error"]["error"]["message"] == "first"
 
 
+async def test_a_task_that_was_skipped_without_a_reason_can_be_reprocessed(app, working):
+    endings = iter([Skip(), "second"])
+
+    @app.task()
+    async def once():
+        return next(endings)
+
+    async with working():
+        task = await once.enqueue()
+        assert (await task.wait(10))[0] is State.SKIPPED
+        await task.reprocess()
+        assert await task.result(10) == "second"
+
+
 async def test_a_waiting_task_cannot_be_reprocessed(app):
     @app.task()
     async def never():

@@ -17,6 +17,7 @@ from penstock.errors import InvalidArguments, PayloadTooLarge, PermanentError, U
 from penstock.failpoints import Failpoints
 from penstock.lifecycle import JobState
 from penstock.storage import callbacks
+from penstock.testing import drain, inline
 
 
 class World:
@@ -412,3 +413,40 @@ async def test_the_same_submission_twice_is_one_job_with_one_callback(
     await end_all(connection, first.id)
     assert (await duty().run_once(connection))["called"] == 1
     assert await callback_tasks(connection) == 1
+
+
+async def test_drain_calls_back_for_jobs_that_ended_until_nothing_is_left(app, world):
+    @app.task()
+    async def again(counts: dict[str, int]) -> None:
+        if counts["total"]:
+            await world.work.enqueue_many([{}] * (counts["total"] - 1), then=again)
+        else:
+            await world.work.enqueue_many([{"how": "error"}, {}], then=world.report, then_arguments={"label": "last"})
+
+    job = await world.work.enqueue_many([{}] * 3, then=again)
+    drained = await drain(app)
+    assert (await job.counts()).done == 3
+    assert [call["label"] for call in world.calls] == ["last"]
+    assert world.calls[0]["counts"] | {"total": 2, "done": 1, "error": 1} == world.calls[0]["counts"]
+    assert (drained.done, drained.failed, drained.waiting) == (3 + 2 + 1 + 1 + 4 + 1, 1, 0)
+
+
+async def test_drain_calls_back_for_a_job_that_was_cancelled(app, world):
+    job = await world.work.enqueue_many([{}] * 3, then=world.report)
+    await job.cancel()
+    await drain(app)
+    assert [call["counts"]["cancelled"] for call in world.calls] == [3]
+
+
+async def test_a_callback_of_a_later_day_runs_in_a_drain_that_does_not_wait(app, world):
+    await world.work.enqueue_many([{}], then=world.report.options(delay=86_400))
+    assert (await drain(app)).waiting == 1
+    assert world.calls == []
+    await drain(app, advance=True)
+    assert len(world.calls) == 1
+
+
+async def test_inside_inline_a_job_has_called_back_when_it_is_enqueued(app, world):
+    async with inline(app):
+        await world.work.enqueue_many([{}] * 2, then=world.report)
+        assert [call["counts"]["done"] for call in world.calls] == [2]

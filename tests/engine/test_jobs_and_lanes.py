@@ -5,7 +5,8 @@ import asyncio
 import asyncpg
 import pytest
 
-from penstock import Context, JobState, State
+from penstock import Context, JobState, NotFound, PermanentError, RetryPolicy, State
+from penstock.engine.steering import jobs as steering
 from penstock.errors import IllegalMove, JobNotFound
 from penstock.storage import jobs, lanes, stages
 
@@ -59,6 +60,44 @@ async def test_reprocessing_the_failed_tasks_of_a_job_keeps_the_counts_right(app
         assert await job.reprocess(statuses=(State.ERROR,)) == 10
         counts = await job.wait(10)
     assert (counts.total, counts.done, counts.error) == (30, 30, 0)
+
+
+async def test_a_job_runs_its_failed_and_its_unmatched_tasks_again_unless_told_otherwise(app, working):
+    @app.task(max_attempts=1)
+    async def mixed(n: int):
+        if n % 3 == 0:
+            raise ValueError(n)
+        return NotFound("nobody has it") if n % 3 == 1 else n
+
+    async with working():
+        job = await mixed.enqueue_many([{"n": n} for n in range(9)])
+        await job.wait(10)
+    assert await job.reprocess() == 6
+    counts = await job.counts()
+    assert (counts.pending, counts.done) == (6, 3)
+
+
+async def test_tasks_that_used_up_their_attempts_run_again_only_with_fresh_ones(app, working, monkeypatch):
+    """Batches smaller than the tasks that are left out: the next batch has to go on behind them."""
+    monkeypatch.setattr(steering, "_BATCH", 2)
+
+    @app.task(max_attempts=2, retry=RetryPolicy(base_seconds=0.01))
+    async def mixed(n: int):
+        if n < 5:
+            raise ValueError(n)
+        raise PermanentError(str(n))
+
+    async with working():
+        job = await mixed.enqueue_many([{"n": n} for n in range(9)])
+        await job.wait(10)
+    async with app.connection() as connection:
+        await connection.execute(
+            "update penstock.outcomes set finished_at = finished_at - interval '1 hour' where attempts = 2"
+        )
+        assert await job.reprocess(reset_attempts=False) == 4
+        kept = await connection.fetch("select attempt, max_attempts from penstock.queue")
+    assert [tuple(row) for row in kept] == [(1, 2)] * 4
+    assert await job.reprocess() == 5
 
 
 async def test_a_job_that_was_just_cancelled_can_be_run_again_at_once(app, record, working):

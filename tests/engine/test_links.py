@@ -13,7 +13,7 @@ from penstock.engine.events import Events
 from penstock.engine.link_watch import LinkWatch
 from penstock.engine.worker import listener
 from penstock.lifecycle import State
-from penstock.storage import database
+from penstock.storage import database, dialer
 
 _CUT = """
 select count(pg_terminate_backend(pid)) from pg_stat_activity
@@ -111,7 +111,7 @@ async def test_the_place_before_a_run_can_fail(app, working, monkeypatch):
 async def test_a_pool_whose_owner_is_cancelled_as_it_opens_leaves_no_connection_behind(database_url, monkeypatch):
     pools = []
 
-    async def cancelled_meanwhile(connection):
+    async def cancelled_meanwhile(*arguments, **options):
         asyncio.current_task().cancel()
         await asyncio.sleep(0)
 
@@ -121,7 +121,22 @@ async def test_a_pool_whose_owner_is_cancelled_as_it_opens_leaves_no_connection_
 
     create_pool = asyncpg.create_pool
     monkeypatch.setattr(asyncpg, "create_pool", kept)
-    monkeypatch.setattr(database, "_suitable", cancelled_meanwhile)
+    monkeypatch.setattr(dialer, "_suitable", cancelled_meanwhile)
     opening = database.pool(load(database_url=database_url), database_url, purpose="test", size=2)
     await asyncio.gather(asyncio.create_task(opening), return_exceptions=True)
     assert [pool.get_size() for pool in pools] == [0]
+
+
+async def test_a_runner_reports_that_its_database_only_takes_reads(app, working):
+    """Its connection was opened before, and answers every question."""
+
+    @app.task()
+    async def step() -> None: ...
+
+    async with working(upkeep=False) as inside:
+        health = inside.runner._health
+        async with health._database.acquire() as connection:
+            await connection.execute("set default_transaction_read_only = on")
+        problems = (await health.run_once()).problems
+        assert any(problem.startswith("The database only takes reads") for problem in problems), problems
+        assert not any("does not answer" in problem for problem in problems)

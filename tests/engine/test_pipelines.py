@@ -1,5 +1,9 @@
 """Several stages: what one hands to the next, and starting again from the middle."""
 
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
 import pytest
 
 from penstock import (
@@ -7,7 +11,7 @@ from penstock import (
     RetryPolicy,
     State,
 )
-from penstock.errors import NotKnown
+from penstock.errors import NotKnown, UsageError
 
 QUICK = RetryPolicy(base_seconds=0.01)
 
@@ -108,3 +112,26 @@ async def test_the_number_of_attempts_of_one_task_holds_for_all_its_stages(app, 
     async with working():
         assert (await (await pipe.options(max_attempts=2).enqueue()).wait(10))[0] is State.ERROR
     assert len(runs) == 2
+
+
+async def test_a_pipeline_checks_the_options_of_its_jobs_before_they_are_stored(app) -> None:
+    def at_most_ten(options: Mapping[str, Any]) -> Mapping[str, Any]:
+        if options.get("pages", 1) > 10:
+            raise UsageError(f"pages = {options['pages']}: use 1 to 10.")
+        return {"pages": 1, **options}
+
+    pipeline = app.pipeline("crawl", check_options=at_most_ten)
+
+    @pipeline.stage()
+    async def read(url: str) -> None: ...
+
+    async with app:
+        with pytest.raises(UsageError, match="pages = 11"):
+            await pipeline.enqueue_many([{"url": "a"}], metadata={"options": {"pages": 11}})
+        with pytest.raises(UsageError, match="options"):
+            await pipeline.enqueue_many([{"url": "a"}], metadata={"options": "many"})
+        async with app.connection() as connection:
+            assert await connection.fetch("select from penstock.jobs") == []
+            job = await pipeline.enqueue_many([{"url": "a"}], metadata={"note": "x", "options": {"depth": 2}})
+            stored = await connection.fetchval("select metadata::text from penstock.jobs where id = $1", job.id)
+        assert orjson.loads(stored) == {"note": "x", "options": {"pages": 1, "depth": 2}}

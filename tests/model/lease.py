@@ -156,7 +156,7 @@ class Lease:
                 yield self._deliver(state, w, t, hand.sent, hand.sent_lease, again=True)
         blind = self._draft(state).without("a worker is declared dead before its rows are taken")
         if (not worker.listed or blind) and hand.holds and not hand.order:
-            yield from self._rescuer_reads(state, w, t, hand)
+            yield from self._rescuer_reads(state, w, t)
         if hand.order:
             yield self._deliver(state, w, t, hand.order, hand.order_lease, again=False)
             draft = self._draft(state)
@@ -209,17 +209,14 @@ class Lease:
             told = says + ("" if accepted else ", too late") + (", the answer is lost" if lost else "")
             yield Move(told, Kind.FAULT if lost else kind, draft.done(), draft.broken)
 
-    def _rescuer_reads(self, state: State, w: int, t: int, hand: Hand) -> Iterator[Move[State]]:
-        """The last heartbeat may have named the task as running, or have been too early for it."""
+    def _rescuer_reads(self, state: State, w: int, t: int) -> Iterator[Move[State]]:
+        """Nobody saw the worker die, so it burns nothing, whether the task ran or not."""
         if self.mutant == "a rescue looks at every dead holder":
             return
-        named = self.crashes and hand.phase is Phase.RUNNING
-        orders = (Order.RESCUE, Order.CRASH) if named else (Order.RESCUE,)
-        for order in orders:
-            draft = self._draft(state)
-            draft.hand(w, t, order=order, order_lease=state.tasks[t].lease)
-            says = f"a rescuer reads that worker {w} has task {t} ({_named(order)})"
-            yield Move(says, Kind.WORK, draft.done(), draft.broken)
+        draft = self._draft(state)
+        draft.hand(w, t, order=Order.RESCUE, order_lease=state.tasks[t].lease)
+        says = f"a rescuer reads that worker {w} has task {t} ({_named(Order.RESCUE)})"
+        yield Move(says, Kind.WORK, draft.done(), draft.broken)
 
     def _deliver(self, state: State, w: int, t: int, order: Order, lease: int, *, again: bool) -> Move[State]:
         draft = self._draft(state)

@@ -162,10 +162,10 @@ FLEET_GUARDS: list[Mutant] = [
         tests=FLEET,
     ),
     Mutant(
-        name="Rescue: burns an attempt of everything",
+        name="Rescue: takes what ran for a crash that somebody saw",
         file="engine/upkeep/rescue.py",
-        text="burned=held.ran,",
-        becomes="burned=True,",
+        text="rescued=True,",
+        becomes="burned=held.ran, crashed=held.ran, rescued=not held.ran,",
         tests=FLEET,
     ),
 ]

@@ -3,6 +3,7 @@
 from tests.mutants.catalogue import FLEET, STATEMENTS, Mutant, in_query
 
 _QUEUE = "storage/sql/queue.sql"
+_HASTEN = ("tests/storage/test_hasten.py",)
 _NUMBER = "lease = nextval('penstock.lease_numbers')"
 _SAME_NUMBER = "lease = coalesce(lease, nextval('penstock.lease_numbers'))"
 
@@ -94,6 +95,29 @@ QUEUE_GUARDS: list[Mutant] = [
                 "from asked where false group by",
             ),
             ("loses its place", "then q.run_at", "then now()"),
+        ],
+    ),
+    *in_query(
+        _QUEUE,
+        "release",
+        _HASTEN,
+        [
+            ("sleeps through a hasten", "when q.hastened = q.lease and", "when false and"),
+            ("obeys a hasten of an earlier lease", "q.hastened = q.lease and", "q.hastened is not null and"),
+            ("cuts a backoff", "and r.cause in ('snooze', 'not_found') then", "then"),
+        ],
+    ),
+    *in_query(
+        _QUEUE,
+        "note_hasten",
+        _HASTEN,
+        [
+            ("waits for locked rows", "for update skip locked", "for update"),
+            (
+                "forgets locked rows",
+                "select task_id from leased where task_id not in",
+                "select task_id from noted where task_id not in",
+            ),
         ],
     ),
     *in_query(

@@ -89,3 +89,18 @@ async def test_a_lane_that_a_hint_names_while_it_is_found_empty_is_not_taken_for
     assert await claimer.claim({world.stages[0]: 5}) == []
     monkeypatch.setattr(queue, "claim", claim)
     assert len(await claimer.claim({world.stages[0]: 5})) == 1
+
+
+async def test_what_another_runner_gave_back_is_found_at_once_though_the_lane_was_read_beyond_it(
+    world: World, claimer: Claimer
+):
+    older, _ = await world.put(2)
+    other = await world.worker()
+    held = await world.claim_one(other)
+    room = {world.stages[0]: 5}
+    assert len(await claimer.claim(room)) == 1
+    await world.release(other, [held], cause=None)
+    claimer.forget_dry()
+    assert await claimer.claim(room) == [], "what was enqueued is behind where we are"
+    claimer.forget_dry(from_front=True)
+    assert [one.task_id for one in await claimer.claim(room)] == [older]

@@ -1,11 +1,14 @@
 """Errors of the driver, and what is none."""
 
+import asyncio
+
 import pytest
 
 from penstock import Penstock
 from penstock.config import load
 from penstock.errors import DatabaseUnavailable
 from penstock.storage import database
+from penstock.testing.proxy import Proxy
 
 
 async def test_a_fault_of_whoever_uses_a_connection_is_not_told_as_one_of_the_database(database_url: str) -> None:
@@ -13,6 +16,29 @@ async def test_a_fault_of_whoever_uses_a_connection_is_not_told_as_one_of_the_da
         with pytest.raises(ValueError, match="invalid literal"):
             async with app.connection():
                 int("no number")
+
+
+async def test_a_connection_to_a_silent_server_is_given_up_when_its_time_is_over(database_url: str) -> None:
+    """The driver waits for the answer to its cancel request, for as long as a statement may take."""
+    async with Proxy(database_url) as proxy:
+        app = Penstock("patient", settings=load(database_url=proxy.url, command_timeout_seconds=3600))
+        async with app:
+            async with app.connection() as connection:
+                await connection.fetchval("select 1")
+            proxy.blackhole()
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2), app.connection() as connection:
+                    await connection.fetchval("select 1")
+            proxy.restore()
+            async with app.connection() as connection:
+                assert await connection.fetchval("select 1") == 1
+
+
+@pytest.mark.parametrize("password", ["hunter2#secret", "hunter2/secret", "hunter2?secret"])
+async def test_no_part_of_a_password_is_in_the_error_of_a_wrong_address(password: str) -> None:
+    with pytest.raises(DatabaseUnavailable) as refused:
+        await database.connect(load(database_url=None), f"postgresql://bob:{password}@127.0.0.1/x", purpose="tests")
+    assert "hunter2" not in str(refused.value) and "secret" not in str(refused.value)
 
 
 async def test_an_address_that_is_none_is_told_as_such() -> None:

@@ -95,7 +95,8 @@ async def test_holders_that_are_dead_stopped_or_unknown_are_found_and_others_are
     assert sorted(await queue.holders_gone(world.connection)) == [dead, stopped, unknown]
 
 
-async def test_a_rescue_gives_back_what_a_dead_worker_holds_and_burns_only_what_ran(world: World):
+async def test_a_rescue_gives_back_what_a_lost_worker_holds_and_burns_nothing(world: World):
+    """Also of what ran: nobody saw it die, and the worker may only be cut off."""
     ran, waited = await world.put(2)
     a, b = await world.worker(), await world.worker()
     held = await world.claim(a, 2)
@@ -105,15 +106,17 @@ async def test_a_rescue_gives_back_what_a_dead_worker_holds_and_burns_only_what_
     await world.end_lease(a)
     rescue = Rescue(events=Events(), crash_limit=3, rescue_limit=10)
     assert await rescue.run_once(world.connection) == {"dead": 1, "rescued": 2}
-    assert (await world.row(ran))["attempt"] == 1
-    assert (await world.row(waited))["attempt"] == 0
+    for task in (ran, waited):
+        row = await world.row(task)
+        assert (row["attempt"], row["crashes"], row["rescues"]) == (0, 0, 1)
     assert (await world.row(survivor))["worker"] == b
     assert await world.finish(a, held) == 0, "the zombie comes too late"
 
 
-async def test_a_run_under_an_earlier_lease_does_not_burn_an_attempt_of_the_next(world: World):
-    """The worker handed the task back and got it again; its last heartbeat is from before."""
+async def test_a_run_under_an_earlier_lease_does_not_count_as_one_under_the_next(world: World):
+    """The worker handed the task back and got it again; its last heartbeat is from before. It only waits this time."""
     (task,) = await world.put()
+    await world.connection.execute("update penstock.queue set rescues = 1")
     a = await world.worker()
     before = await world.claim_one(a)
     await beat(world, a, [before.lease])
@@ -124,7 +127,7 @@ async def test_a_run_under_an_earlier_lease_does_not_burn_an_attempt_of_the_next
     rescue = Rescue(events=Events(), crash_limit=3, rescue_limit=10)
     assert await rescue.run_once(world.connection) == {"dead": 1, "rescued": 1}
     row = await world.row(task)
-    assert (row["attempt"], row["crashes"], row["rescues"]) == (0, 0, 1)
+    assert (row["worker"], row["attempt"], row["crashes"], row["rescues"]) == (None, 0, 0, 1)
 
 
 async def test_a_task_that_only_waited_in_the_inboxes_of_machines_that_died_is_given_back_for_ever(world: World):
@@ -141,19 +144,24 @@ async def test_a_task_that_only_waited_in_the_inboxes_of_machines_that_died_is_g
     assert (row["worker"], row["attempt"], row["crashes"], row["rescues"]) == (None, 0, 0, 1)
 
 
-async def test_a_task_that_began_after_a_rescue_has_crashed_when_its_machine_dies_before_a_heartbeat(world: World):
+@pytest.mark.parametrize("told", ["by the heartbeat", "by its note"])
+async def test_a_task_whose_machine_dies_ten_times_while_it_runs_is_a_dead_letter(world: World, told: str):
+    """After its first rescue it notes that it begins, so a machine that dies before its heartbeat counts as well."""
     (task,) = await world.put()
     rescue = Rescue(events=Events(), crash_limit=3, rescue_limit=10)
-    for round_number in range(4):
+    for times in range(10):
         worker = await world.worker()
         held = await world.claim_one(worker)
-        assert held.rescues == min(round_number, 1)
-        if held.rescues:
+        assert (held.rescues, held.attempt, held.crashes) == (times, 0, 0)
+        if told == "by the heartbeat":
+            await beat(world, worker, [held.lease])
+        elif held.rescues:
             assert await queue.begin(world.connection, task, held.lease, worker)
             assert not await queue.begin(world.connection, task, held.lease - 1, worker), "an old lease"
         await world.end_lease(worker)
         await rescue.run_once(world.connection)
-    assert await world.connection.fetchval("select status from penstock.outcomes where task_id = $1", task) == 3
+    outcome = await world.outcome(task)
+    assert (outcome["status"], outcome["attempts"]) == (State.ERROR, 1)
 
 
 async def test_a_claim_by_id_takes_only_what_still_is_what_was_looked_up(world: World):

@@ -143,6 +143,28 @@ async def test_the_rows_of_a_page_are_looked_up_by_their_ids(filled: asyncpg.Con
     assert rows["queue"] + rows["outcomes"] <= 2 * len(ids)
 
 
+@pytest.mark.parametrize("name", ["oldest", "newest"])
+async def test_a_page_over_many_jobs_looks_at_each_once_and_reads_on_in_few(
+    filled: asyncpg.Connection, name: str
+) -> None:
+    """The 5 first of 50 jobs lie in the 5 whose first item comes first."""
+    place = (EARLIEST, 0) if name == "oldest" else (LATEST, NEWEST)
+    jobs, states = list(range(1, 51)), [int(State.PENDING), int(State.ERROR)]
+    rows, indexes = await touched(filled, getattr(load("items"), name), jobs, states, *place, 5, EARLIEST, LATEST)
+    assert {"queue_listed", "outcomes_job"} <= indexes
+    assert rows["queue"] <= 50 + 5 * 5
+    assert rows["outcomes"] <= 50 + 5 * 5
+
+
+async def test_retention_does_not_read_what_is_kept_for_ever(filled: asyncpg.Connection) -> None:
+    """All ended tasks belong to jobs; what became due since the last run is a small part of them."""
+    since = await filled.fetchval("select now() - interval '20300 seconds'")
+    values = (None, None, 1000, 20_000.0, since, LATEST)
+    rows, indexes = await touched(filled, load("outcomes").expire, *values)
+    assert "outcomes_age" in indexes
+    assert rows.get("outcomes", 0) < FINISHED // 2
+
+
 async def test_dead_letters_are_read_from_their_partial_index(filled: asyncpg.Connection) -> None:
     values = (LATEST, NEWEST, EARLIEST, 20, None, None, None, 20, None)
     rows, indexes = await touched(filled, load("dead_letters").page, *values)
@@ -159,6 +181,25 @@ async def test_the_load_of_the_stages_probes_the_queue_and_does_not_count_it(fil
 async def test_the_position_of_a_task_is_one_lookup_per_table(filled: asyncpg.Connection) -> None:
     rows, _ = await touched(filled, load("reads").position, 25_000)
     assert max(rows[table] for table in ("tasks", "queue")) <= 1
+
+
+async def test_what_waits_for_another_release_is_read_from_an_index_that_holds_little_else(
+    filled: asyncpg.Connection,
+) -> None:
+    transaction = filled.transaction()
+    await transaction.start()
+    await filled.execute(
+        """insert into penstock.attempts (task_id, at, stage, run, attempt, burned, cause, next_run_at)
+           select q.task_id, now() - interval '20 minutes', q.stage, 1, 1, false,
+                  case when q.task_id % 1000 = 0 then 'version skew' else 'retry' end, q.run_at
+           from penstock.queue q where q.worker is null"""
+    )
+    await filled.execute("analyze penstock.attempts")
+    rows, indexes = await touched(filled, load("reads").skewed, 600.0)
+    assert rows["attempts"] <= 2 * 10
+    assert rows["queue"] <= 10
+    assert "attempts_version_skew" in indexes
+    await transaction.rollback()
 
 
 async def test_what_is_ahead_in_a_lane_is_counted_up_to_a_bound(filled: asyncpg.Connection) -> None:

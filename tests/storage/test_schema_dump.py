@@ -4,6 +4,7 @@ import asyncpg
 import pytest
 
 from penstock.storage.dump import SCHEMA_FILE, dump, normalised
+from penstock.storage.migrate import schemas
 
 DUMPED_WITH_MAJOR_VERSION = 18
 
@@ -18,3 +19,8 @@ def test_what_differs_from_run_to_run_is_left_out():
     noise = "--\n-- Dumped by pg_dump 18.1\n\\restrict Zx81\n\nSET lock_timeout = 0;\n\n\n\n"
     text = noise + "CREATE SCHEMA a;\n\n\n\nCREATE TABLE a.b ();\n"
     assert normalised(text).split("\n\n", 1)[1] == "CREATE SCHEMA a;\n\nCREATE TABLE a.b ();\n"
+
+
+async def test_every_schema_that_the_migrations_create_is_known(connection: asyncpg.Connection) -> None:
+    rows = await connection.fetch("select nspname from pg_namespace where nspname !~ '^pg_' and oid >= 16384")
+    assert {row[0] for row in rows} == set(schemas())

@@ -30,7 +30,15 @@ class World:
         task_id, _ = await tasks.enqueue(self.connection, NewTask(pipeline="mail", input="{}", **options))
         return task_id
 
-    async def worker(self, *, lease_seconds: float = 60.0, busy: int = 0, idle: int = 10, **told: Any) -> int:
+    async def worker(
+        self,
+        *,
+        lease_seconds: float = 60.0,
+        busy: int = 0,
+        idle: int = 10,
+        alone: int | None = None,
+        **told: Any,
+    ) -> int:
         worker = await workers.register(
             self.connection,
             supervisor=uuid4(),
@@ -41,7 +49,8 @@ class World:
             stages=[self.stage],
             lease_seconds=lease_seconds,
         )
-        status = {"stages": {LABEL: {"processors": {"idle": idle, "busy": busy, "error": 0}, **told}}}
+        of_stage = {"processors": {"idle": idle, "busy": busy, "error": 0}, **told}
+        status = {"stages": {LABEL: of_stage}, "alone": alone}
         await workers.heartbeat(
             self.connection, [workers.Heartbeat(worker=worker, running=[], status=status)], lease_seconds
         )
@@ -176,6 +185,17 @@ async def test_a_snoozed_task_says_until_when(world: World) -> None:
     assert "not ready yet" in why.sentence
 
 
+async def test_a_task_of_another_release_says_which_worker_left_it_and_why(world: World) -> None:
+    task_id = await world.enqueue()
+    worker = await world.worker()
+    [claimed] = await world.claim(worker)
+    error = '{"type": "VersionSkew", "message": "unknown argument \'quality\'"}'
+    await world.release(worker, claimed, "version skew", 30, error=error)
+    why = await world.why(task_id)
+    assert why.reason is Reason.VERSION_SKEW
+    assert "its input does not fit mail on worker host-7 (unknown argument 'quality')" in why.sentence
+
+
 async def test_a_throttled_task_says_that_no_try_was_burned(world: World) -> None:
     task_id = await world.enqueue()
     worker = await world.worker()
@@ -265,6 +285,17 @@ async def test_when_all_processors_are_busy_it_says_so(world: World) -> None:
     why = await world.why(task_id)
     assert why.reason is Reason.BUSY
     assert "all 10 processors" in why.sentence
+
+
+async def test_when_all_workers_run_a_task_alone_it_says_which(world: World) -> None:
+    await world.worker(alone=17)
+    task_id = await world.enqueue()
+    await world.connection.execute("update penstock.queue set run_at = now() - interval '30 seconds'")
+    why = await world.why(task_id)
+    assert why.reason is Reason.BUSY
+    assert "host-7 is running task 17 alone" in why.sentence
+    await world.worker()
+    assert (await world.why(task_id)).reason is Reason.OVERLOOKED, "another one could take it"
 
 
 async def test_otherwise_it_is_due(world: World) -> None:

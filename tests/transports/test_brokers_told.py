@@ -153,7 +153,9 @@ async def test_the_stage_lists_show_the_transport_of_the_workers(away: World) ->
         assert as_row(view)["told_by"].startswith("redis (bypassed: away for ")
         assert any("No worker has reached redis for" in one.sentence for one in seen.attention)
         queue = await away.queue("lonely")
-        assert f"queues      {{{queue}}}.high, {{{queue}}}.normal, {{{queue}}}.low" in described(view, [], seen.read_at)
+        assert f"queues       {{{queue}}}.high, {{{queue}}}.normal, {{{queue}}}.low" in described(
+            view, [], seen.read_at
+        )
     async with away.app.connection() as connection:
         (view,) = (await overview(connection, here)).stages
     assert as_row(view)["told_by"] == "postgres (configured here)"

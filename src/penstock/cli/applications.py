@@ -30,7 +30,8 @@ def routers() -> list[APIRouter]:
 
 
 def make() -> Penstock:
-    made = Penstock("penstock")
+    """Under a name of its own: an application that somebody left without one is called "penstock"."""
+    made = Penstock("showcase")
     demo_app.install(made)
 
     @made.task(name="sample_places")

@@ -180,7 +180,7 @@ async def _serving(session: Session) -> "AsyncIterator[Penstock]":
     from penstock.engine.worker.process import load_app
 
     app = load_app(session.app_reference or BUILT_IN, EXTENSIONS)
-    app.use(session.settings, Events())
+    app.use(session.settings, Events(), registers=False)
     async with app:
         yield app
 

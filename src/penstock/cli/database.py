@@ -10,6 +10,7 @@ from typing import Any
 from penstock.config import Settings
 from penstock.errors import DatabaseError
 from penstock.storage import database, embedded, migrate
+from penstock.storage.dialer import require_writes
 
 _PASSWORD_OF_USER = re.compile(r"^(\w+://[^:/?#@]*):.*@", re.DOTALL)
 _PASSWORD_PARAMETER = re.compile(r"([?&](?:password|sslpassword)=)[^&]*", re.IGNORECASE)
@@ -74,7 +75,7 @@ async def prepare(settings: Settings, place: Place, *, may_migrate: bool, tell: 
         if may_migrate or place.server is not None:
             await migrate.migrate(open_connection, tell=tell)
         await migrate.check(open_connection)
-        await database.require_writes(open_connection)
+        await require_writes(open_connection)
 
 
 def without_password(url: str) -> str:

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def everything(session: Session, *, sample_url: str | None = None) -> "AsyncIterator[Penstock]":
-    """Beside the session's own, which declares nothing; this one declares its stages when it is opened.
+    """Beside the session's own, which has no tasks; the workers have registered the stages of this one.
     ``sample_url``: as the workers have it."""
     from penstock.cli.applications import app
     from penstock.engine.events import Events
     from penstock.intake import importing
 
     importing.install(app)
-    app.use(session.settings.model_copy(update={"sample_url": sample_url}), Events())
+    app.use(session.settings.model_copy(update={"sample_url": sample_url}), Events(), registers=False)
     session.note_decisions_of(app)
     await app.open()
     try:

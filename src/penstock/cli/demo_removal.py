@@ -28,7 +28,6 @@ async def remove(session: Session, shop: "Penstock") -> int:
     if served_by:
         removed |= {"schedules": [], "pipelines": [], "kept": sorted(shop.pipelines)}
     else:
-        # Not through the application, because opening that would declare everything again.
         async with session.connection() as connection, connection.transaction():
             removed |= await _remove_shop(connection, shop, removed["jobs"])
     session.out.show(removed, _sentence(removed))
@@ -152,15 +151,17 @@ async def _undo_steering(app: "Penstock") -> None:
 
 async def _remove_shop(connection: Any, shop: "Penstock", jobs: int) -> dict[str, Any]:
     """Only what is the demonstration's own: a pipeline of the same name that holds other tasks stays."""
+    from penstock.cli import applications
     from penstock.storage import demo
 
     pipelines = list(shop.pipelines)
     await demo.bound(connection)
     await demo.lock(connection)
-    # Declared by whoever was started last: the demonstration alone, or as a part of `penstock up`.
+    # Declared by whoever was started last: the demonstration alone, or as a part of `penstock up`, which earlier
+    # releases called "penstock".
     schedules = [
         name
-        for source in (shop.name, "penstock")
+        for source in (shop.name, applications.app.name, "penstock")
         for name in await demo.delete_schedules(connection, source, pipelines)
     ]
     tasks = 0

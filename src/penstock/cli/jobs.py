@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 JobId = Annotated[int, typer.Argument(metavar="ID", min=1)]
 BeforeOption = Annotated[int | None, typer.Option("--after", metavar="ID", help="Where the page before ended.")]
-StatusesOption = Annotated[str, typer.Option("--statuses", help="Which endings start again, with commas between.")]
+StatusesOption = Annotated[
+    str | None,
+    typer.Option("--statuses", help="States to run again, separated by commas; default: error,not_found."),
+]
 StageOption = Annotated[
     str | None, typer.Option("--from-stage", metavar="STAGE", help="Start at this stage; earlier results are kept.")
 ]
@@ -97,16 +100,18 @@ def _register_moves(app: typer.Typer) -> None:
 
     @command(app)
     async def reprocess(
-        session: Session, job: JobId, statuses: StatusesOption = "error", from_stage: StageOption = None
+        session: Session, job: JobId, statuses: StatusesOption = None, from_stage: StageOption = None
     ) -> None:
         """Run its finished tasks in these states again; pending: what waits for its next try starts now."""
-        chosen = _states(statuses, ended_only=from_stage is not None)
+        from penstock.lifecycle import UNSUCCESSFUL
+
+        chosen = list(UNSUCCESSFUL) if statuses is None else _states(statuses, ended_only=from_stage is not None)
         handle = (await session.app()).job_by_id(job)
         count = await handle.reprocess(statuses=chosen, by=actor(), from_stage=from_stage)
         session.out.show({"job_id": job, "reprocessed": count}, f"{count:,} tasks of job {job} run again.")
         if not count:
             session.out.say(
-                "None was in one of these states; --statuses takes others: done, not_found, or pending for what waits"
+                "None was in one of these states; --statuses takes others: done, cancelled, or pending for what waits"
                 " for its next try."
             )
 

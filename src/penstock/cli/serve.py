@@ -22,8 +22,9 @@ def register(app: typer.Typer) -> None:
     def serve(session: Session, host: HostOption = None, port: PortOption = None) -> int:
         """Run the HTTP service in the foreground, without workers: one process, for a machine of its own.
 
-        Needs a migrated database; without a database URL it uses the embedded server. SIGTERM or Ctrl-C stops it:
-        streams end, running requests get PENSTOCK_GRACE_SECONDS. A second Ctrl-C ends it at once.
+        Needs a migrated database; without a database URL it uses the embedded server. Stages and schedules are
+        registered by the workers that run them. SIGTERM or Ctrl-C stops it: streams end, running requests get
+        PENSTOCK_GRACE_SECONDS. A second Ctrl-C ends it at once.
         """
         import uvloop
 
@@ -70,7 +71,7 @@ async def _answer(
     configure_logs(settings)
     app = load_app(plan.app, EXTENSIONS)
     live = Live(app, database_gone=place.keep_running)
-    app.use(settings, Events([log_subscriber(settings, live.metrics.counter.labels)]))
+    app.use(settings, Events([log_subscriber(settings, live.metrics.counter.labels)]), registers=False)
     api = create(app, further=routers_for(plan.app), live=live)
     server = Server(api, settings)
     stop.lead_to(server)

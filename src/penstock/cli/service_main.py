@@ -62,7 +62,7 @@ async def _serve(channel_number: int) -> None:
     supervisor = Supervisor(channel)
     live = Live(app, supervisor=supervisor.ask)
     labels = live.metrics.counter.labels
-    app.use(settings, Events([log_subscriber(settings, labels)]))
+    app.use(settings, Events([log_subscriber(settings, labels)]), registers=False)
     api = create(app, further=routers_for(orders["app"]), live=live)
     server = Server(api, settings)
     obeying = asyncio.create_task(supervisor.obey(messages, server))

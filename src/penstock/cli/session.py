@@ -47,7 +47,7 @@ class Session:
         return self._app
 
     async def serving_app(self) -> "Penstock":
-        """The user's own, or all that ships with Penstock; able to take files in."""
+        """The user's own, or all that ships with Penstock; able to take files in. Its workers register its stages."""
         from penstock.cli.extensions import BUILT_IN
         from penstock.intake import importing
 
@@ -69,7 +69,7 @@ class Session:
         if reference is None:
             raise UsageError("No application was named. Pass --app module:name, or set PENSTOCK_APP.")
         app = load_app(reference)
-        app.use(self.settings, Events())
+        app.use(self.settings, Events(), registers=False)
         return app
 
     @asynccontextmanager

@@ -25,6 +25,7 @@ def described(view: StageView, at_work: AtWork, now: datetime) -> str:
     states = ", ".join(f"{count:,} {state}" for state, count in view.processors.items()) or "none"
     pairs = {
         "stage": clean(view.label),
+        **({"application": clean(view.application)} if view.application else {}),
         "state": str(as_row(view)["note"]),
         "tasks": f"{view.waiting:,} waiting (oldest {duration(view.oldest_wait_seconds)}), {view.running:,} running",
         "transport": str(as_row(view)["told_by"]),

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 StageName = Annotated[str, typer.Argument(metavar="STAGE", help="pipeline, or pipeline/stage for one of several.")]
 LimitArgument = Annotated[str, typer.Argument(metavar="N|none", help="At most so many at a time, in the whole fleet.")]
 
-EMPTY = "No stages yet. They are registered when an application starts: `penstock worker --app module:name`."
+OldName = Annotated[str, typer.Argument(metavar="OLD", help="The name they are registered under.")]
+NewName = Annotated[str, typer.Argument(metavar="NEW", help="The name in `Penstock(name)` from now on.")]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="PIPELINE", help="Only this pipeline; may be given several times."),
+]
+
+EMPTY = "No stages yet. A worker registers them when it starts: `penstock worker --app module:name`."
 
 
 def register(app: typer.Typer) -> None:
@@ -69,6 +76,19 @@ def register(app: typer.Typer) -> None:
         await stages.limit(await session.app(), stage, most, by=actor())
         text = f"Stage {stage} has no limit." if most is None else f"Stage {stage} runs at most {most:,} at a time."
         session.out.show({"stage": stage, "max_running": most}, text)
+
+    @command(app)
+    async def transfer(session: Session, application: OldName, to: NewName, only: OnlyOption = None) -> None:
+        """Transfer the stages and schedules of an application that was renamed.
+
+        A stage belongs to the application that registered it first; another one with a task of that name is refused.
+        Workers of the old name go on until they stop. With --only, schedules stay where they are.
+        """
+        from penstock.engine.steering import stages
+
+        moved = await stages.transfer(await session.app(), application, to, only=only or (), by=actor())
+        text = f"Transferred from {application} to {to}: {', '.join(moved)}."
+        session.out.show({"application": application, "to": to, "pipelines": moved}, clean(text))
 
 
 def whole_or_none(text: str) -> int | None:

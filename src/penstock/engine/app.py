@@ -1,34 +1,33 @@
 """The application object: declares tasks, stores work, opens and closes the database."""
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 import asyncpg
 
 from penstock.config import Settings, load
 from penstock.contracts import JobHandler
-from penstock.engine import fan_in, foreign, handling, scheduling
+from penstock.engine import fan_in, foreign, handling, registering
 from penstock.engine.background import BackgroundTask, Decorator, Pipeline
 from penstock.engine.counted_in_redis import CountedInRedis
-from penstock.engine.definition import PipelineDefinition, define_stage
-from penstock.engine.enqueue import EnqueueOptions, Hints, encoded_rows, prepare, store_many, with_trace
+from penstock.engine.definition import CheckOptions, PipelineDefinition, define_stage
+from penstock.engine.enqueue import EnqueueOptions, encoded_rows, prepare, store_many, with_trace
 from penstock.engine.events import Events
 from penstock.engine.handles import Task, Waiter
 from penstock.engine.jobs import Job
+from penstock.engine.loop_state import LoopState
 from penstock.engine.offer import Offer
+from penstock.engine.registering import first_stage
 from penstock.engine.retry import RetryPolicy
 from penstock.engine.schedule import Missed, ScheduleDefinition
+from penstock.engine.side_loop import SideLoop
 from penstock.errors import InvalidDefinition, UnknownTask, UsageError
 from penstock.model import Priority
 from penstock.storage import database, embedded, migrate, stages, tasks
 from penstock.storage.database import translated
-from penstock.storage.stages import Declared
-
-Value = TypeVar("Value")
 
 
 class Penstock:
@@ -44,18 +43,11 @@ class Penstock:
         self.pipelines: dict[str, PipelineDefinition] = {}
         self.schedules: dict[str, ScheduleDefinition] = {}
         self.stage_ids: dict[tuple[str, str], int] = {}
-        self.waiter = Waiter(self)
-        self.counted_in_redis = CountedInRedis(self)
-        self._pool: asyncpg.Pool | None = None
-        self._opening = asyncio.Lock()
+        self.registers = True
+        self._loop_state: LoopState | None = None
         self._server: embedded.EmbeddedServer | None = None
         self._url: str | None = None
-        self._hints = Hints(self._hint_later)
-        self._background: set[asyncio.Task[None]] = set()
-        self._side_loop: asyncio.AbstractEventLoop | None = None
-        self._side: Penstock | None = None
-        self._side_thread: threading.Thread | None = None
-        self._side_lock = threading.Lock()
+        self._side = SideLoop(self._beside)
 
     @property
     def settings(self) -> Settings:
@@ -64,10 +56,12 @@ class Penstock:
             self._settings = load()
         return self._settings
 
-    def use(self, settings: Settings, events: Events) -> None:
-        """Take another's settings and events; for whoever runs the application before it is opened."""
+    def use(self, settings: Settings, events: Events, *, registers: bool = True) -> None:
+        """Take another's settings and events; for whoever runs the application before it is opened. ``registers``:
+        whether opening it registers its stages and schedules; not for a process that only stores tasks."""
         self._given_settings = self._settings = settings
         self.events = events
+        self.registers = registers
 
     # ---------------------------------------------------------------- declaring
 
@@ -117,9 +111,15 @@ class Penstock:
         priority: int | str | Priority = Priority.NORMAL,
         result_columns: Sequence[str] = (),
         offer: Offer | None = None,
+        check_options: CheckOptions | None = None,
     ) -> Pipeline:
-        """An ordered list of stages; add them with ``@pipeline.stage()``. ``offer``: for people who bring it a file."""
-        return Pipeline(self, self._new_pipeline(name, result_columns, offer=offer), EnqueueOptions(priority=priority))
+        """An ordered list of stages; add them with ``@pipeline.stage()``. ``offer``: for people who bring it a file.
+
+        ``check_options`` is called with ``metadata["options"]`` of every job before it is stored, wherever it comes
+        from. It raises a ``UsageError``, or returns options that replace those given; others stay.
+        """
+        definition = self._new_pipeline(name, result_columns, offer=offer, check_options=check_options)
+        return Pipeline(self, definition, EnqueueOptions(priority=priority))
 
     def add_stage(
         self, pipeline: PipelineDefinition, function: Callable[..., Any], name: str, policy: Mapping[str, Any]
@@ -174,9 +174,13 @@ class Penstock:
 
     async def open(self) -> None:
         """Connect, start the embedded server where no URL is set, and register the declared stages."""
-        async with self._opening:
-            if self._pool is not None:
+        here = self._here()
+        async with here.opening:
+            if here.pool is not None:
                 return
+            if here.after_unclosed:
+                await self._leave()
+                here.after_unclosed = False
             url = await self.database_url()
             pool = await database.pool(self.settings, url, purpose=f"app {self.name}", size=10)
             try:
@@ -185,27 +189,49 @@ class Penstock:
                         if self._server is not None:
                             await migrate.migrate(connection)
                         await migrate.check(connection)
-                        await self._register(connection)
+                        await (registering.register if self.registers else registering.read)(self, connection)
             except BaseException:
                 pool.terminate()
                 raise
-            self._pool = pool
+            here.pool = pool
 
     async def close(self) -> None:
-        await self.waiter.close()
-        await self.counted_in_redis.close()
-        if self._background:
-            await asyncio.gather(*self._background, return_exceptions=True)
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(pool.close(), 5)
-            pool.terminate()
-        await asyncio.to_thread(self._close_side)
+        """It can be opened again, also in another event loop."""
+        here = self._here()
+        await here.close()
+        if not here.in_use:  # somebody may have opened it meanwhile
+            self._loop_state = None
+        await self._leave()
+
+    async def _leave(self) -> None:
+        """What does not belong to the event loop."""
+        await asyncio.to_thread(self._side.close)
         self._url, self._settings = None, self._given_settings
+        self.stage_ids.clear()  # the next database has others
         server, self._server = self._server, None
         if server is not None:
             await asyncio.to_thread(server.release)
+
+    def _here(self) -> LoopState:
+        """Of the running event loop. What a loop leaves behind that ended without ``close`` cannot be used any more."""
+        state, loop = self._loop_state, asyncio.get_running_loop()
+        if state is not None and state.loop is loop:
+            return state
+        if state is not None and state.in_use:
+            raise UsageError(
+                f"Application {self.name!r} is open in another event loop. Close it there first, or make one"
+                " application per loop; threads without a loop use enqueue_sync."
+            )
+        self._loop_state = LoopState(self, loop, after_unclosed=state is not None)
+        return self._loop_state
+
+    @property
+    def waiter(self) -> Waiter:
+        return self._here().waiter
+
+    @property
+    def counted_in_redis(self) -> CountedInRedis:
+        return self._here().counted_in_redis
 
     async def __aenter__(self) -> "Penstock":
         await self.open()
@@ -226,28 +252,13 @@ class Penstock:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Any]:
         """A connection of the application's own pool, with driver errors turned into sentences."""
-        if self._pool is None:
+        here = self._here()
+        if here.pool is None:
             await self.open()
-        assert self._pool is not None
+        assert here.pool is not None
         with translated(self._url):
-            async with self._pool.acquire() as connection:
+            async with here.pool.acquire() as connection:
                 yield connection
-
-    async def _register(self, connection: Any) -> None:
-        for pipeline in self.pipelines.values():
-            declared = [
-                Declared(
-                    name=stage.name,
-                    position=stage.position,
-                    max_attempts=stage.max_attempts or self.settings.max_attempts_error,
-                    max_running=stage.max_running,
-                    policy=stage.policy(),
-                )
-                for stage in pipeline.stages
-            ]
-            for name, stage_id in (await stages.register(connection, pipeline.name, declared)).items():
-                self.stage_ids[(pipeline.name, name)] = stage_id
-        await scheduling.declare(connection, self.schedules.values(), source=self.name)
 
     # ---------------------------------------------------------------- storing
 
@@ -266,29 +277,34 @@ class Penstock:
     async def store(
         self, pipeline: PipelineDefinition, values: Mapping[str, Any], options: EnqueueOptions, connection: Any = None
     ) -> Task[Any]:
-        if self._pool is None:
+        here = self._here()
+        if here.pool is None:
             await self.open()
         options = with_trace(options)
         if connection is None:
-            task = prepare(pipeline, values, options, notify=self._hints.due(pipeline.name))
+            task = prepare(pipeline, values, options, notify=here.hints.due(pipeline.name))
             async with self.connection() as own:
+                await first_stage(self, own, pipeline)
                 stored = await tasks.enqueue(own, task)
         elif isinstance(connection, asyncpg.Connection | asyncpg.pool.PoolConnectionProxy):
             with translated():
+                await first_stage(self, connection, pipeline)
                 stored = await tasks.enqueue(connection, prepare(pipeline, values, options))
         else:
+            await registering.ensure(self, pipeline)
             stored = await foreign.enqueue_on(connection, prepare(pipeline, values, options))
         self.events.emit("tasks.enqueued", pipeline=pipeline.name, count=1, tasks=[stored[0]], created=stored[1])
-        return Task(self, *stored)
+        return Task(self, *stored, pipeline)
 
     def store_sync(
         self, pipeline: PipelineDefinition, values: Mapping[str, Any], options: EnqueueOptions, connection: Any = None
     ) -> Task[Any]:
         options = with_trace(options)
         if connection is None:
-            return self._on_side(lambda side: side.store(pipeline, values, options))
-        self._on_side(lambda side: side.open())
-        return Task(self, *foreign.enqueue_on_sync(connection, prepare(pipeline, values, options)))
+            stored = self._side.call(lambda side: side.store(pipeline, values, options))
+            return Task(self, stored.id, stored.created, pipeline)
+        self._side.call(lambda side: registering.ensure(side, pipeline))
+        return Task(self, *foreign.enqueue_on_sync(connection, prepare(pipeline, values, options)), pipeline)
 
     async def store_many(
         self,
@@ -301,7 +317,7 @@ class Penstock:
         connection: Any = None,
         callback: fan_in.Callback | None = None,
     ) -> Job:
-        if self._pool is None:
+        if self._here().pool is None:
             await self.open()
         options = with_trace(options)
 
@@ -309,13 +325,15 @@ class Penstock:
             stored = await store_many(
                 target,
                 pipeline=pipeline,
-                stage=self.stage_ids[(pipeline.name, pipeline.first.name)],
+                stage=await first_stage(self, target, pipeline),
                 max_attempts=pipeline.first.max_attempts or self.settings.max_attempts_error,
                 rows=encoded_rows(pipeline, rows),
                 options=options,
                 name=name,
                 metadata=metadata,
             )
+            if callback is not None:
+                await first_stage(self, target, callback.pipeline)
             await fan_in.keep(target, stored, options, callback)
             self.events.emit("tasks.enqueued", pipeline=pipeline.name, count=stored.count, job=stored.job_id)
             return Job(self, stored.job_id, stored.count, stored.created)
@@ -336,7 +354,7 @@ class Penstock:
         stored = await store_many(
             connection,
             pipeline=pipeline,
-            stage=self.stage_ids[(pipeline.name, pipeline.first.name)],
+            stage=await first_stage(self, connection, pipeline),
             max_attempts=pipeline.first.max_attempts or self.settings.max_attempts_error,
             rows=rows,
             options=options,
@@ -357,43 +375,9 @@ class Penstock:
         async with self.connection() as connection:
             await tasks.wake(connection, "")
 
-    def _hint_later(self, delay_seconds: float, pipeline: str) -> None:
-        async def send() -> None:
-            await asyncio.sleep(delay_seconds)
-            self._hints.trailing_sent(pipeline)
-            with suppress(Exception):  # a hint; polling finds the task
-                async with self.connection() as connection:
-                    await tasks.wake(connection, pipeline)
-
-        task = asyncio.get_running_loop().create_task(send())
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
-
-    # ---------------------------------------------------------------- the thin synchronous side
-
-    def _on_side(self, work: "Callable[[Penstock], Coroutine[Any, Any, Value]]") -> Value:
-        """Run on a loop of our own in a side thread, with connections of its own."""
-        with self._side_lock:
-            if self._side_loop is None:
-                self._side_loop = asyncio.new_event_loop()
-                self._side_thread = threading.Thread(
-                    target=self._side_loop.run_forever, name="penstock-enqueue", daemon=True
-                )
-                self._side_thread.start()
-                self._side = Penstock(self.name, settings=self.settings, events=self.events)
-                self._side.pipelines = self.pipelines
-                self._side._url = self._url
-            side, loop = self._side, self._side_loop
-        assert side is not None
-        return asyncio.run_coroutine_threadsafe(work(side), loop).result()
-
-    def _close_side(self) -> None:
-        with self._side_lock:
-            side, loop, self._side, self._side_loop = self._side, self._side_loop, None, None
-        if side is not None and loop is not None:
-            with suppress(TimeoutError):
-                asyncio.run_coroutine_threadsafe(side.close(), loop).result(5)
-            loop.call_soon_threadsafe(loop.stop)
-            if self._side_thread is not None:
-                self._side_thread.join(5)
-            loop.close()
+    def _beside(self) -> "Penstock":
+        """The same application once more, for the loop of `enqueue_sync`."""
+        side = Penstock(self.name, settings=self.settings, events=self.events)
+        side.pipelines, side.schedules = self.pipelines, self.schedules
+        side.registers, side._url = self.registers, self._url
+        return side

@@ -8,12 +8,12 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, NotRequired
 
+import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from penstock.errors import InvalidArguments, InvalidDefinition
-
-_PLAIN: frozenset[Any] = frozenset({int, str, float, bool, dict, list, None, type(None), Any, inspect.Parameter.empty})
+from penstock.engine.typed_json import Mismatch, TypedJson, is_plain, sentence, short
+from penstock.errors import InvalidArguments, InvalidDefinition, PermanentError
 
 
 class Arguments:
@@ -36,8 +36,9 @@ class Arguments:
                     problem=f"parameter {parameter} has no name to store its value under; use plain parameters",
                 )
         self._signature = signature.replace(parameters=parameters)
-        # What a later stage of a pipeline calls the result of the stage before.
+        # What a later stage of a pipeline calls the result of the stage before, and what it takes it for.
         self.first_name = parameters[0].name if parameters else None
+        self.first_type = TypedJson(hints.get(self.first_name or "", Any))
         self._open = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
         fields: dict[str, Any] = {}
         for parameter in parameters:
@@ -45,8 +46,10 @@ class Arguments:
                 hint = hints.get(parameter.name, Any)
                 fields[parameter.name] = hint if parameter.default is parameter.empty else NotRequired[hint]
         self.names = frozenset(fields)
-        self.plain = all(_is_plain(hints.get(field, Any)) for field in fields)
+        self.plain = all(is_plain(hints.get(field, Any)) for field in fields)
+        self._required = frozenset(one.name for one in parameters if one.name in fields and one.default is one.empty)
         self._adapter = _adapter(name, fields, is_open=self._open)
+        self._read_back = False
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Check and normalise the arguments of an enqueue call into the object that is stored."""
@@ -64,19 +67,54 @@ class Arguments:
         try:
             checked: dict[str, Any] = self._adapter.validate_python(values)
         except ValidationError as error:
-            raise InvalidArguments(self._name, _sentence(error)) from None
+            raise InvalidArguments(self._name, sentence(error, whole="arguments")) from None
         if self.plain:
             return checked
         stored: dict[str, Any] = self._adapter.dump_python(checked, mode="json")
+        if not self._read_back:
+            # Once: whether a type can be read from its own JSON depends on the type. No worker could call the handler.
+            self.revive(stored)
+            self._read_back = True
         return stored
 
     def revive(self, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """The stored object as the Python values that the handler's annotations name."""
+        """The stored object as the Python values that the handler's annotations name. Read as JSON, which a strict
+        model takes a date from; models are stored by the names of their fields, whatever their aliases."""
         try:
-            values: dict[str, Any] = self._adapter.validate_python(stored)
+            values: dict[str, Any] = self._adapter.validate_json(orjson.dumps(stored), by_alias=True, by_name=True)
         except ValidationError as error:
-            raise InvalidArguments(self._name, _sentence(error)) from None
+            raise InvalidArguments(self._name, sentence(error, whole="arguments")) from None
         return values
+
+    def from_previous(self, text: str | None, previous: Any) -> dict[str, Any]:
+        """What a later stage gets: the result of the stage before, as its own parameter is annotated. ``previous`` is
+        ``text``, decoded."""
+        name, kind = self.first_name, self.first_type
+        if name is None:
+            return {}
+        if kind.plain:
+            return {name: previous}
+        try:
+            return {name: kind.load(text)}
+        except Mismatch as error:
+            raise PermanentError(
+                f"the result of the stage before does not fit the parameter {name!r}, annotated with {kind.name}:"
+                f" {error}. The stored value is {short(previous, 200)}. Correct one of the two annotations, then run"
+                " the task again from an earlier stage: reprocess(from_stage=…)"
+            ) from None
+
+    def misfit(self, stored: Mapping[str, Any]) -> str | None:
+        """Why the handler cannot be called with a stored object; None where it can."""
+        unknown = [] if self._open else sorted(stored.keys() - self.names)
+        problems = [f"unknown argument {name!r}" for name in unknown[:5]]
+        problems += [f"missing argument {name!r}" for name in sorted(self._required - stored.keys())]
+        if problems or self.plain:
+            return ", ".join(problems) or None
+        try:
+            self.revive(stored)
+        except InvalidArguments as error:
+            return error.problem
+        return None
 
 
 def _adapter(name: str, fields: dict[str, Any], *, is_open: bool) -> TypeAdapter[Any]:
@@ -104,15 +142,6 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         return found
 
 
-def _is_plain(hint: Any) -> bool:
-    if hint in _PLAIN:
-        return True
-    origin, parts = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (dict, list) or str(origin) in ("typing.Union", "<class 'types.UnionType'>"):
-        return all(_is_plain(part) for part in parts)
-    return False
-
-
 def _flat(bound: inspect.BoundArguments, is_open: bool, signature: inspect.Signature) -> dict[str, Any]:
     values = dict(bound.arguments)
     if is_open:
@@ -120,18 +149,3 @@ def _flat(bound: inspect.BoundArguments, is_open: bool, signature: inspect.Signa
             if parameter.kind is parameter.VAR_KEYWORD:
                 values.update(values.pop(parameter.name, {}))
     return values
-
-
-def _sentence(error: ValidationError) -> str:
-    problems = []
-    for one in error.errors()[:5]:
-        where = ".".join(str(part) for part in one["loc"]) or "arguments"
-        message = one["msg"][0].lower() + one["msg"][1:]
-        given = "" if one["type"] == "missing" else f" (got {_short(one.get('input'))})"
-        problems.append(f"{where}: {message}{given}")
-    return "; ".join(problems)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"

@@ -7,9 +7,11 @@ from typing import Any, Literal
 
 from penstock.engine.pace_cause import paused
 from penstock.engine.stage_views import StageView
-from penstock.engine.wording import rate, span
+from penstock.engine.wording import rate, span, stage_label
 
 _OLD_WAIT_SECONDS = 60.0
+# Longer than a rolling deploy usually takes.
+OLD_SKEW_SECONDS = 600.0
 About = Literal["workers", "paused", "unserved", "lanes", "failures", "waits", "broker", "messages"]
 
 
@@ -52,6 +54,29 @@ def of_brokers(views: Sequence[StageView]) -> list[Attention]:
         )
         for name, one in told.items()
     ]
+
+
+def of_skew(stages: Sequence[Mapping[str, Any]]) -> list[Attention]:
+    return [
+        Attention(
+            about="waits",
+            sentence=skew_sentence(one),
+            next_step=f"`penstock tasks why {one['task_id']}`",
+            pipeline=one["pipeline"],
+            stage=one["name"],
+        )
+        for one in stages
+    ]
+
+
+def skew_sentence(stage: Mapping[str, Any]) -> str:
+    """For the doctor, too."""
+    label, verb = stage_label(stage["pipeline"], stage["name"]), "waits" if stage["n"] == 1 else "wait"
+    waits = span((stage["read_at"] - stage["since"]).total_seconds())
+    return (
+        f"{_many(stage['n'], 'task')} of {label} {verb} for a worker of another release, the oldest for {waits}:"
+        f" {stage['problem']}."
+    )
 
 
 def of_messages(unread: Mapping[str, int]) -> list[Attention]:

@@ -13,7 +13,7 @@ from penstock.engine.handles import Task
 from penstock.engine.jobs import Job
 from penstock.engine.tracing import current_trace
 from penstock.errors import UsageError
-from penstock.model import Priority
+from penstock.model import Ending, Priority
 
 if TYPE_CHECKING:
     from typing import Concatenate
@@ -158,26 +158,42 @@ class BackgroundTask(Enqueueable[Params, Result]):
 
 
 class Decorator:
-    """Typed by what it decorates: ``ctx`` is not part of what ``enqueue`` takes, and ``await`` is undone."""
+    """Typed by what it decorates: ``ctx`` is not part of what ``enqueue`` takes, ``await`` is undone, and the planned
+    endings in a return annotation are no part of what ``result()`` gives."""
 
     def __init__(self, make: Callable[[Callable[..., Any]], BackgroundTask[Any, Any]]) -> None:
         self._make = make
 
+    # Endings alone: nothing says what the value of a Done is.
     @overload
     def __call__(
-        self, function: "Callable[Concatenate[Context, Params], Awaitable[Result]]"
+        self, function: "Callable[Concatenate[Context, Params], Awaitable[Ending]]"
+    ) -> BackgroundTask[Params, Any]: ...
+
+    @overload
+    def __call__(self, function: Callable[Params, Awaitable[Ending]]) -> BackgroundTask[Params, Any]: ...
+
+    @overload
+    def __call__(
+        self, function: "Callable[Concatenate[Context, Params], Awaitable[Result | Ending]]"
     ) -> BackgroundTask[Params, Result]: ...
 
     @overload
-    def __call__(self, function: Callable[Params, Awaitable[Result]]) -> BackgroundTask[Params, Result]: ...
+    def __call__(self, function: Callable[Params, Awaitable[Result | Ending]]) -> BackgroundTask[Params, Result]: ...
+
+    @overload
+    def __call__(self, function: "Callable[Concatenate[Context, Params], Ending]") -> BackgroundTask[Params, Any]: ...
+
+    @overload
+    def __call__(self, function: Callable[Params, Ending]) -> BackgroundTask[Params, Any]: ...
 
     @overload
     def __call__(
-        self, function: "Callable[Concatenate[Context, Params], Result]"
+        self, function: "Callable[Concatenate[Context, Params], Result | Ending]"
     ) -> BackgroundTask[Params, Result]: ...
 
     @overload
-    def __call__(self, function: Callable[Params, Result]) -> BackgroundTask[Params, Result]: ...
+    def __call__(self, function: Callable[Params, Result | Ending]) -> BackgroundTask[Params, Result]: ...
 
     def __call__(self, function: Callable[..., Any]) -> BackgroundTask[Any, Any]:
         return self._make(function)

@@ -1,7 +1,7 @@
 """What a developer declares: stages with their policy, and pipelines made of them."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal
@@ -12,11 +12,14 @@ from penstock.engine.arguments import Arguments
 from penstock.engine.context import Context
 from penstock.engine.offer import Offer
 from penstock.engine.retry import RetryPolicy
-from penstock.errors import InvalidDefinition
+from penstock.engine.typed_json import TypedJson, returned_by
+from penstock.errors import InvalidDefinition, UsageError
 from penstock.model import LONGEST_TIMEOUT_SECONDS, seconds
 
 Execution = Literal["async", "thread", "process"]
+CheckOptions = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 LONGEST_POLL_SECONDS = 3600.0
+ANYTHING = TypedJson(Any)
 
 
 def is_internal(pipeline: str) -> bool:
@@ -38,6 +41,7 @@ class StageDefinition:
     position: int
     function: Callable[..., Any]
     arguments: Arguments
+    returns: TypedJson
     execution: Execution
     pool: int | None = None
     order: int | None = None
@@ -130,6 +134,7 @@ def define_stage(
         position=position,
         function=function,
         arguments=Arguments(name, function, Context),
+        returns=returned_by(function),
         execution=execution,
         pool=pool,
         order=order,
@@ -156,6 +161,8 @@ class PipelineDefinition:
     internal: bool = False
     # What people are told who bring a file.
     offer: Offer | None = None
+    # Refuses options that a job must not have, and answers them with what was left out; called before a job is stored.
+    check_options: CheckOptions | None = None
 
     @property
     def about(self) -> str:
@@ -165,11 +172,26 @@ class PipelineDefinition:
         told = inspect.getdoc(self.stages[0].function) if self.stages else None
         return " ".join((told or "").split("\n\n")[0].split())
 
+    def job_metadata(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """What a job is stored with: its options as the pipeline checked them. Without options, those of the settings
+        apply when it runs."""
+        if self.check_options is None or "options" not in metadata:
+            return dict(metadata)
+        given = metadata["options"]
+        if not isinstance(given, Mapping):
+            raise UsageError(f"The options of {self.name!r} have to be an object, not {type(given).__name__}.")
+        return {**metadata, "options": {**given, **self.check_options(given)}}
+
     @property
     def first(self) -> StageDefinition:
         if not self.stages:
             raise InvalidDefinition(what=f"Pipeline {self.name!r}", problem="it has no stage yet")
         return self.stages[0]
+
+    @property
+    def returns(self) -> TypedJson:
+        """The type of its results: what its last stage returns."""
+        return self.stages[-1].returns if self.stages else ANYTHING
 
     @property
     def takes_rows(self) -> bool:

@@ -128,6 +128,27 @@ def encoded_rows(pipeline: PipelineDefinition, rows: Iterable[Mapping[str, Any]]
         yield encode(values, what=f"row {number:,} of {pipeline.name!r}", limit_bytes=MAX_INPUT_BYTES)
 
 
+async def create_job(
+    connection: Any,
+    pipeline: PipelineDefinition,
+    *,
+    name: str | None,
+    owner: str | None,
+    idempotency_key: str | None,
+    metadata: Mapping[str, Any],
+) -> tuple[int, bool]:
+    """Every job is stored here, with options that its pipeline has checked. Returns its id, and whether it is new."""
+    checked = pipeline.job_metadata(metadata)
+    return await jobs.create(
+        connection,
+        pipeline=pipeline.name,
+        name=name,
+        owner=owner,
+        idempotency_key=idempotency_key,
+        metadata=encode(checked, what="metadata of the job", limit_bytes=MAX_INPUT_BYTES),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
     job_id: int
@@ -149,13 +170,13 @@ async def store_many(
     """Many tasks as one job, in the transaction that is open on ``connection``: all or none."""
     job_id, created = options.job_id, False
     if job_id is None:
-        job_id, created = await jobs.create(
+        job_id, created = await create_job(
             connection,
-            pipeline=pipeline.name,
+            pipeline,
             name=name,
             owner=options.owner,
             idempotency_key=options.idempotency_key,
-            metadata=encode(dict(metadata), what="metadata", limit_bytes=MAX_INPUT_BYTES),
+            metadata=metadata,
         )
         if not created:
             return Stored(job_id=job_id, count=0, created=False)

@@ -40,6 +40,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "jobs.steered": ("info", "somebody paused, resumed, cancelled or reprioritised a job"),
     "lanes.steered": ("info", "somebody paused, resumed, cancelled, weighed or limited a lane"),
     "stages.steered": ("info", "somebody paused, resumed or limited a stage"),
+    "stages.transferred": ("info", "somebody gave stages of one application to another"),
     "limits.steered": ("info", "somebody set, removed or blocked a limit"),
     "schedules.steered": ("info", "somebody created, changed, deleted, paused, resumed or fired a schedule"),
     "broker.away": ("warning", "a broker does not answer; it is tried again, and tasks wait in PostgreSQL"),

@@ -13,8 +13,8 @@ from penstock.engine.worker.runner_process import Blueprint
 from penstock.engine.worker.supervisor import Supervisor
 from penstock.errors import DatabaseError
 from penstock.failpoints import Failpoints
-from penstock.storage import changes
 from penstock.storage.database import connect, passing
+from penstock.storage.dialer import require_writes
 from penstock.storage.embedded import EmbeddedServer
 
 
@@ -71,7 +71,7 @@ class Fleet:
         """Why no work can be done right now, or None."""
         try:
             async with self.connection() as connection:
-                await changes.clock(connection)
+                await require_writes(connection)
         except Exception as error:
             if not (passing(error) or isinstance(error, DatabaseError)):
                 raise

@@ -8,6 +8,7 @@ from uuid import UUID
 from penstock.contracts import JobDispatcher, JobEnvelope, JobHandler, JobHeader, JobTracing
 from penstock.engine.context import Context
 from penstock.engine.handles import JobTask
+from penstock.engine.version_skew import waited
 from penstock.envelope import job_id_of, trace_of
 from penstock.errors import InvalidArguments, InvalidDefinition, PermanentError
 from penstock.model import Priority, Snooze
@@ -15,10 +16,6 @@ from penstock.storage import relay, tasks
 
 if TYPE_CHECKING:
     from penstock.engine.app import Penstock
-
-# A body for a newer worker waits half as long again as it has waited already, within these.
-_SHORTEST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 5.0, 900.0
-_GROWTH = 0.5
 
 
 class EngineDispatcher(JobDispatcher):
@@ -101,11 +98,6 @@ def _policy_of(handler: JobHandler) -> dict[str, Any]:
         raise InvalidDefinition(what=what, problem=f"version = {version!r} has to be a whole number from 1")
     names = ("pool", "timeout", "max_attempts", "max_running")
     return {name: getattr(handler, name) for name in names}
-
-
-def waited(age_seconds: float) -> float:
-    """How long a body that nobody here knows is left alone next."""
-    return min(max(age_seconds * _GROWTH, _SHORTEST_WAIT_SECONDS), _LONGEST_WAIT_SECONDS)
 
 
 async def _for_newer(app: "Penstock", ctx: Context, handler: JobHandler, version: int) -> Snooze:

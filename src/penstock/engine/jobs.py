@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.engine import job_counts, job_metadata
 from penstock.engine.job_counts import JobCounts
+from penstock.engine.outage import NoAnswerInTime, Outage
 from penstock.engine.steering import jobs as steering
 from penstock.errors import WaitTimeout
-from penstock.lifecycle import JobState, State
+from penstock.lifecycle import UNSUCCESSFUL, JobState, State
 from penstock.model import Priority
 
 if TYPE_CHECKING:
@@ -48,23 +49,25 @@ class Job:
             return await job_metadata.read(connection, self.id)
 
     async def wait(self, timeout: float | None = None, tell: Callable[[JobCounts], None] | None = None) -> JobCounts:
-        """Until every task has ended. ``tell`` is called with the counts about twice a second."""
+        """Until every task has ended, through restarts of the database. ``tell`` is called with the counts about twice
+        a second."""
         end = None if timeout is None else time.monotonic() + timeout
         pause = _FIRST_LOOK_SECONDS
+        subject, ask = f"Job {self.id}", f"penstock jobs show {self.id}"
+        await self._app.open()
+        outage = Outage(self._app.events, "job", await self._app.database_url())
         while True:
-            now = await self.counts()
+            try:
+                now = await outage.ask(self.counts, end)
+            except NoAnswerInTime as error:
+                raise WaitTimeout(subject=subject, seconds=timeout or 0.0, ask=ask, unreachable=str(error)) from None
             if tell is not None:
                 tell(now)
             if now.finished >= now.total:
                 return now
             if end is not None and time.monotonic() >= end:
                 state = f"running ({now.finished} of {now.total} tasks have ended)"
-                raise WaitTimeout(
-                    subject=f"Job {self.id}",
-                    seconds=timeout or 0.0,
-                    state=state,
-                    ask=f"penstock jobs show {self.id}",
-                )
+                raise WaitTimeout(subject=subject, seconds=timeout or 0.0, state=state, ask=ask)
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, _LONGEST_LOOK_SECONDS)
 
@@ -88,12 +91,15 @@ class Job:
     async def reprocess(
         self,
         *,
-        statuses: Sequence[State] = (State.ERROR,),
+        statuses: Sequence[State] = UNSUCCESSFUL,
         by: str = "api",
         from_stage: str | None = None,
         reset_attempts: bool = True,
     ) -> int:
-        """Run its finished tasks in these states again, a batch at a time; returns how many."""
+        """Run its finished tasks in these states again, a batch at a time; returns how many.
+
+        Without ``reset_attempts``, tasks that failed or found nothing and have used all their attempts are left out.
+        """
         return await steering.reprocess(
             self._app, self.id, by=by, statuses=statuses, from_stage=from_stage, reset_attempts=reset_attempts
         )

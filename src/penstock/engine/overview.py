@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from penstock.config import Settings
-from penstock.engine.attention import Attention, attention_of, of_brokers, of_messages
+from penstock.engine.attention import OLD_SKEW_SECONDS, Attention, attention_of, of_brokers, of_messages, of_skew
 from penstock.engine.broker_stages import queue_name
 from penstock.engine.history import slow_seconds
 from penstock.engine.observe.stage_measures import share
@@ -18,8 +18,8 @@ from penstock.engine.wording import failure, stage_label
 from penstock.engine.worker_views import ProcessorView, WorkerView, processors_by_state, view_of_worker
 from penstock.errors import NotKnown
 from penstock.storage import dead_letters, dead_messages, limits, reads, relay, server_state, statistics, workers
-from penstock.storage.database import version_of
 from penstock.storage.dead_letters import DeadLetterFilter
+from penstock.storage.dialer import version_of
 from penstock.storage.limits import KnownLimit
 from penstock.storage.statistics import RUN_BUCKETS, WAIT_BUCKETS
 
@@ -66,6 +66,7 @@ async def overview(connection: Connection, settings: Settings | None = None) -> 
             sent={one.stage: one.sent for one in await relay.backlog(connection)},
             limits={one.key: one for one in await limits.known(connection, keys)} if keys else {},
         )
+        skewed = await reads.skewed(connection, OLD_SKEW_SECONDS)
         unread = await dead_messages.open_counts(connection)
         installation = await relay.installation(connection)
         taken = await server_state.database_size(connection)
@@ -77,7 +78,12 @@ async def overview(connection: Connection, settings: Settings | None = None) -> 
         size_bytes=taken["size_bytes"],
         workers=tuple(view_of_worker(one) for one in found),
         stages=views,
-        attention=(*attention_of(views, bool(found), loads), *of_brokers(views), *of_messages(unread)),
+        attention=(
+            *attention_of(views, bool(found), loads),
+            *of_skew(skewed),
+            *of_brokers(views),
+            *of_messages(unread),
+        ),
         newest_dead_letters=dead.rows,
         run_p95_seconds=slow_seconds(list(seen.spread.values()), RUN_BUCKETS),
         wait_p95_seconds=slow_seconds(list(seen.spread.values()), WAIT_BUCKETS),
@@ -116,6 +122,7 @@ def _stage(load: Mapping[str, Any], seen: _Seen, told_by: StageTransport) -> Sta
     return StageView(
         pipeline=load["pipeline"],
         stage=load["name"],
+        application=load["application"],
         waiting=load["waiting"],
         running=load["running"],
         max_running=load["max_running"],

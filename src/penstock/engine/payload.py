@@ -12,9 +12,12 @@ from penstock.errors import NotStorable, PayloadTooLarge
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
-def encode(value: Any, *, what: str, limit_bytes: int) -> str:
+_SAME = object()
+
+
+def encode(value: Any, *, what: str, limit_bytes: int, made_of: Any = _SAME) -> str:
     """Encode for a jsonb column. NaN and infinity are refused: JSON has no word for them, and writing null
-    instead would change somebody's data without telling."""
+    instead would change somebody's data without telling. ``made_of``: what they are looked for in, if not in it."""
     try:
         data = orjson.dumps(value, default=_plain)
     except (TypeError, orjson.JSONEncodeError, RecursionError) as error:
@@ -24,7 +27,7 @@ def encode(value: Any, *, what: str, limit_bytes: int) -> str:
         raise PayloadTooLarge(what=what, size_bytes=len(data), limit_bytes=limit_bytes)
     if b"\\u0000" in data and _NUL.search(data):
         raise NotStorable(what=what, problem="it contains a NUL character (\\u0000), which PostgreSQL cannot keep")
-    if b"null" in data and (path := _not_finite(value, "")) is not None:
+    if b"null" in data and (path := _not_finite(value if made_of is _SAME else made_of, "")) is not None:
         raise NotStorable(what=what, problem=f"the number at {path or 'the top'} is NaN or infinite")
     return data.decode()
 
@@ -56,7 +59,9 @@ def _not_finite(value: Any, path: str) -> str | None:
         return None if math.isfinite(value) else path
     if isinstance(value, dict):
         children = ((f"{path}.{key}", child) for key, child in value.items())
-    elif isinstance(value, list | tuple):
+    elif hasattr(value, "model_dump"):
+        children = ((f"{path}.{name}", child) for name, child in getattr(value, "__dict__", {}).items())
+    elif isinstance(value, list | tuple | set | frozenset):
         children = ((f"{path}[{index}]", child) for index, child in enumerate(value))
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         children = ((f"{path}.{field.name}", getattr(value, field.name)) for field in dataclasses.fields(value))

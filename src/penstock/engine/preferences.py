@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 LEAST_DAYS = 1.0
 MOST_DAYS = 36_500.0
+# Ended tasks of no job, where nothing is set.
+SINGLE_DAYS = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +47,8 @@ PREFERENCES = {
         ),
         Preference(
             name="endedItemsDays",
-            about="Items that ended are removed after this many days, and then jobs that hold none any more.",
+            about="Ended items are removed after this many days, and then jobs that hold none any more. Until it is"
+            f" set, items of jobs are kept for ever; ended tasks of no job are removed after {SINGLE_DAYS:g} days.",
             kind=float,
             setting="retention_days",
         ),

@@ -240,9 +240,9 @@ class Relay:
             settings=self._settings, url=self._url, pipelines=pipelines, hint=self._hinted, events=self._events
         )
 
-    def _hinted(self) -> None:
+    def _hinted(self, about_everything: bool) -> None:
         if self._due is not None:
-            self._due.forget_dry()
+            self._due.forget_dry(from_front=about_everything)
         self._wake.set()
 
     async def close(self) -> None:

@@ -7,11 +7,12 @@ outside listeners hear of every ending once and of no ending that was refused.
 from collections.abc import Iterable, Mapping, Sequence
 
 from penstock.engine.events import Events
+from penstock.engine.version_skew import CAUSE
 from penstock.lifecycle import State
 from penstock.model import Advance, Claimed, Finish, Release, Settlement
 
 # Ends and ways back that somebody asked for: nothing failed.
-_PLANNED = frozenset({"NOT_FOUND", "SKIPPED", "CANCELLED", "snooze", "not_found"})
+_PLANNED = frozenset({"NOT_FOUND", "SKIPPED", "CANCELLED", "snooze", "not_found", CAUSE})
 
 _Ended = tuple[int, State, int]  # stage, state, task
 

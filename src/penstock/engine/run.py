@@ -11,6 +11,7 @@ from penstock.engine.definition import StageDefinition
 from penstock.engine.payload import clean_text, decode, encode
 from penstock.engine.retry import ErrorClass, RetryPolicy, Verdict, classify, describe
 from penstock.engine.tracing import tracing_enabled
+from penstock.engine.version_skew import left, misfit
 from penstock.errors import (
     DatabaseUnavailable,
     NotStorable,
@@ -68,6 +69,11 @@ async def _nothing(claimed: Claimed) -> None:
     """Before the runner says how."""
 
 
+async def _never_left(claimed: Claimed) -> float:
+    """Before the runner says how."""
+    return 0.0
+
+
 @dataclass(slots=True)
 class LiveStage:
     """A stage as a runner uses it: definition, id in the tables, what comes next, how to call it."""
@@ -81,6 +87,10 @@ class LiveStage:
     timeout_seconds: float
     max_result_bytes: int
     max_attempts_not_found: int = 3
+    # How long a task whose input does not fit the handler waits for another release.
+    skew_seconds: float = 0.0
+    # How many seconds ago it was left for another release for the first time.
+    left_for: Callable[[Claimed], Awaitable[float]] = _never_left
     # The stage whose result it works on.
     previous_stage: int | None = None
     # Of what makes its result: the code, and the stage its input comes from, as a pipeline may lose one.
@@ -138,7 +148,7 @@ async def run(claimed: Claimed, stage: LiveStage, context: Context | None) -> Se
             values = arguments_of(claimed, arguments)
         else:
             previous = decode(claimed.earlier.previous)
-            values = {} if arguments.first_name is None else {arguments.first_name: previous}
+            values = arguments.from_previous(claimed.earlier.previous, previous)
             if context is not None:
                 context.previous = previous
         value = await stage.call(context, values)
@@ -153,6 +163,14 @@ async def run(claimed: Claimed, stage: LiveStage, context: Context | None) -> Se
                 stage.held_up = (key, time.monotonic())
             if stage.throttled is not None:
                 await stage.throttled(error)
+        if stage.first and (problem := misfit(claimed, stage.definition.arguments, error)) is not None:
+            left_seconds = await stage.left_for(claimed)
+            if left_seconds < stage.skew_seconds:
+                return left(claimed, problem, left_seconds)
+            error = PermanentError(
+                f"the input does not fit the handler of any worker that claimed it: {problem}."
+                " Edit the input and replay it"
+            )
         return None if context is not None and context.ended else decide_error(claimed, stage, error)
     return None if context is not None and context.ended else decide_value(claimed, stage, value)
 
@@ -182,7 +200,8 @@ def decide_value(claimed: Claimed, stage: LiveStage, value: Any) -> Settlement:
                     error=_reason(value.reason),
                 )
     try:
-        result = None if value is None else encode(value, what="result", limit_bytes=stage.max_result_bytes)
+        kind, most_bytes = stage.definition.returns, stage.max_result_bytes
+        result = None if value is None else kind.encode(value, what="result", limit_bytes=most_bytes)
     except (NotStorable, PayloadTooLarge) as error:
         return decide_error(claimed, stage, error)
     if stage.next_stage is not None:

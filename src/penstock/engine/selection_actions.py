@@ -19,7 +19,7 @@ from penstock.engine.selections import Counted, Matching
 from penstock.errors import NotKnown, UsageError
 from penstock.lifecycle import FINISHED, UNFINISHED, State
 from penstock.model import Cancel
-from penstock.storage import jobs, outcomes
+from penstock.storage import jobs, outcomes, queue
 from penstock.storage import selections as table
 from penstock.storage.items import Place
 from penstock.storage.selections import Selection
@@ -209,6 +209,9 @@ async def _change(app: Penstock, ctx: Context, selection: Selection, asked: _Ask
     """Its items change and the batch ends, or neither."""
     matching = None if selection.picked is not None else Matching.read(selection.filter)
     states = tuple(State) if matching is None else matching.states
+    if asked.action == "reprocess" and State.PENDING in states:
+        async with app.connection() as connection:
+            await queue.note_hasten(connection, items)
     async with ctx.transaction() as transaction:
         connection = transaction.connection
         if asked.action == "cancel":

@@ -14,7 +14,6 @@ from penstock.storage.items import EARLIEST, LATEST, Place, Wanted
 from penstock.storage.selections import Selection
 
 KEEP_SECONDS = 86_400.0
-MOST_JOBS = 1000
 MOST_PICKED = 10_000
 # Of one person, that nothing was done with: every question "what would happen" makes one.
 MOST_KEPT = 100
@@ -81,7 +80,7 @@ class Counted:
 
 
 async def wanted(connection: Any, matching: Matching) -> Wanted:
-    """With the jobs that may hold such items, of the newest 1,000 where none is named."""
+    """With the jobs that may hold such items."""
     return Wanted(
         jobs=await _jobs(connection, matching),
         states=matching.states,
@@ -94,9 +93,7 @@ async def wanted(connection: Any, matching: Matching) -> Wanted:
 async def _jobs(connection: Any, matching: Matching) -> list[int]:
     if matching.job_id is not None:
         return [matching.job_id]
-    return await items.jobs_with(
-        connection, matching.states, owner=matching.owner, kind=matching.type, pipeline=None, limit=MOST_JOBS
-    )
+    return await items.jobs_with(connection, matching.states, owner=matching.owner, kind=matching.type, pipeline=None)
 
 
 async def places(connection: Any, wanted: Wanted, after: Place | None, limit: int) -> tuple[list[Place], Place | None]:
@@ -116,15 +113,16 @@ async def count(connection: Any, matching: Matching, left_out: Sequence[int] = (
     """All that match now, but ``left_out``."""
     meant = await wanted(connection, matching)
     if matching.counted:
-        by_state, estimate = await _kept(connection, meant), len(meant.jobs) == MOST_JOBS
+        by_state, estimate = await _kept(connection, meant), False
         later = await selections.later(connection, meant.jobs, _LOOK) if by_state.get(State.PENDING) else 0
         more = later == _LOOK
     else:
         found, further = await places(connection, meant, None, _LOOK)
         these = await count_these(connection, [place.task_id for place in found])
         by_state, later, more, estimate = Counter(these.by_state), these.later, False, further is not None
+    jobs = set(meant.jobs)
     for one in await selections.standing(connection, list(left_out)):
-        if by_state.get(one.status) and one.job_id in meant.jobs and meant.since <= one.at < meant.until:
+        if by_state.get(one.status) and one.job_id in jobs and meant.since <= one.at < meant.until:
             by_state[one.status] -= 1
             later -= one.later
     # The counters are of another moment than the look.

@@ -20,11 +20,13 @@ class StageView:
     ``in_broker``: of those that wait, how many a broker was told of.
     ``eta_cause``: what sets the pace, or why nothing moves; None where nothing waits or nobody knows.
     ``held_up_by``: the key of the limiter that sent a task of it back in the last minute.
+    ``application``: the one whose workers run it; None for Penstock's own, and until it is registered again.
     The 95th percentiles are of the last hour.
     """
 
     pipeline: str
     stage: str
+    application: str | None
     waiting: int
     running: int
     max_running: int | None

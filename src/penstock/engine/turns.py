@@ -59,6 +59,8 @@ class _Place:
 
     after: tuple[datetime, int] = FRONT
     front_due: float = 0.0
+    # A look at the front costs time; before this one nobody may ask for another.
+    front_allowed: float = 0.0
     dry_until: float = 0.0
 
 
@@ -114,13 +116,16 @@ class Turns(ABC, Generic[Row]):
         """Whether anything here has a fleet-wide limit, so that each ending makes room."""
         return bool(self._limited_stages or self._limited_lanes)
 
-    def forget_dry(self, *, told: bool = True) -> None:
-        """Look at every lane again; where somebody ``told`` that something was enqueued, also at those that are new."""
+    def forget_dry(self, *, told: bool = True, from_front: bool = False) -> None:
+        """Look at every lane again, on request from its front; where somebody ``told`` that something was enqueued,
+        also at those that are new."""
         if told:
             self._hints += 1
             self._look_owed = True
         for place in self._places.values():
             place.dry_until = 0.0
+            if from_front:
+                place.front_due = min(place.front_due, place.front_allowed)
 
     def look_due_seconds(self) -> float | None:
         """When a look at all lanes is owed that had to wait its turn: in how many seconds that is."""
@@ -227,7 +232,8 @@ class Turns(ABC, Generic[Row]):
                 continue
             from_front = w.after is FRONT
             if from_front:
-                place.front_due = now + max(_FRONT_EVERY_SECONDS, _pause_after(now - started))
+                place.front_allowed = now + _pause_after(now - started)
+                place.front_due = max(now + _FRONT_EVERY_SECONDS, place.front_allowed)
             if count.get(key, 0) >= w.quota:
                 place.after = last[key]
                 more.add(key)

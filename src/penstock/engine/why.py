@@ -124,6 +124,14 @@ async def _in_line(connection: Connection, row: Position, told: Telling | None) 
             f"It is next, and all {all_processors:,} processors of stage {stage_of(row)} are busy.",
             next_step="It starts when one is free; more workers or a larger pool take it sooner.",
         )
+    if alone := _alone(servers):
+        name, task = alone
+        return because(
+            row,
+            Reason.BUSY,
+            f"It is next, but worker {name} is running task {task} alone, because task {task} may crash its process.",
+            next_step=f"It starts when task {task} ends, or at once on another worker.",
+        )
     if told is not None and not told.bypassed:
         return waits_for_worker(row, told)
     waited = (row["read_at"] - row["run_at"]).total_seconds()
@@ -150,6 +158,12 @@ def _line(ahead: int, first: int, turns: int, pace: float) -> str:
     if pace > 0 and ahead < _COUNTED_AHEAD:
         sentence += f". At {rate(pace)} that is ≈ {span((ahead * max(turns, 1) + first) / pace)}"
     return sentence + "."
+
+
+def _alone(servers: list[dict[str, Any]]) -> tuple[str, int] | None:
+    """A live worker and the task it runs alone, where all of them do that: nobody could start anything else."""
+    found = [(server["name"], server["status"].get("alone")) for server in servers if server["live"]]
+    return found[0] if found and all(task for _, task in found) else None
 
 
 def _processors(servers: list[dict[str, Any]], stage: str) -> tuple[int, int]:

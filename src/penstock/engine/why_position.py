@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from penstock.engine.version_skew import CAUSE
 from penstock.engine.wording import ago, failure, span, stage_label
 from penstock.lifecycle import State
 
@@ -23,6 +24,7 @@ class Reason(StrEnum):
     LANE_PAUSED = "lane_paused"
     RETRY = "retry"
     SNOOZED = "snoozed"
+    VERSION_SKEW = "version_skew"
     THROTTLED = "throttled"
     SCHEDULED = "scheduled"
     NO_WORKER = "no_worker"
@@ -190,10 +192,25 @@ def not_yet(row: Position) -> Why | None:
         sentence = f"The other side asked to slow down; it is tried again in {wait} and no try is burned" + (
             f" ({cause})." if cause else "."
         )
+    elif row["cause"] == CAUSE:
+        return _skewed(row, wait)
     else:
         reason = Reason.SNOOZED
         sentence = f"It was snoozed and is called again in {wait}" + (f": {cause}." if cause else ".")
     return because(row, reason, sentence, until=row["run_at"])
+
+
+def _skewed(row: Position, wait: str) -> Why:
+    worker = f" on worker {row['cause_worker']}" if row["cause_worker"] else ""
+    return because(
+        row,
+        Reason.VERSION_SKEW,
+        f"It waits for a worker of another release: its input does not fit {stage_of(row)}{worker}"
+        f" ({row['cause_message']}). It is tried again in {wait} and burns no attempt.",
+        until=row["run_at"],
+        next_step="Start a worker of the release that enqueued it. If the input is wrong,"
+        f" `penstock tasks cancel {row['task_id']}` and enqueue it again.",
+    )
 
 
 def blocked(row: Position) -> Why | None:

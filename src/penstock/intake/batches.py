@@ -112,7 +112,7 @@ class Batches:
             return inputs.of_rows(rows, safe=safe, skip=found.rows_stored)
         self._folder = tempfile.TemporaryDirectory(prefix="penstock-")
         path = Path(self._folder.name) / "file"
-        await files.spool(self._app, found.file_id, path)
+        await files.spool(self._app, found.file_id, path, job_id=found.job_id)
         if found.kind == "images":
             return self._unpacked(path)
         return inputs.of_rows(xlsx_rows.read(path, XlsxShape(**shape)), safe=False, skip=found.rows_stored)
@@ -134,7 +134,7 @@ class Batches:
 
     async def _read(self, number: int) -> bytes:
         async with self._app.connection() as connection:
-            chunk = await file_table.read_chunk(connection, self._found.file_id, number)
+            chunk = await file_table.read_chunk(connection, self._found.file_id, number, job_id=self._found.job_id)
         self._bytes += len(chunk or b"")
         if chunk is None and self._bytes != self._found.size_bytes:
             there = f"{self._bytes:,} of {self._found.size_bytes or 0:,} bytes are there"

@@ -101,34 +101,34 @@ async def _even(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
         yield bytes(waiting)
 
 
-async def read(app: Penstock, file_id: int) -> AsyncIterator[bytes]:
-    """The bytes as they came, chunk by chunk."""
+async def read(app: Penstock, file_id: int, *, job_id: int | None) -> AsyncIterator[bytes]:
+    """The bytes as they came, chunk by chunk; none where the file does not belong to this job."""
     number = 0
     while True:
         async with app.connection() as connection:
-            chunk = await files.read_chunk(connection, file_id, number)
+            chunk = await files.read_chunk(connection, file_id, number, job_id=job_id)
         if chunk is None:
             return
         yield chunk
         number += 1
 
 
-async def read_all(app: Penstock, file_id: int, limit_bytes: int) -> bytes:
-    """A small file at once, such as an image."""
+async def read_all(app: Penstock, file_id: int, limit_bytes: int, *, job_id: int | None) -> bytes:
+    """A small file of this job at once, such as an image."""
     data = bytearray()
-    async for chunk in read(app, file_id):
+    async for chunk in read(app, file_id, job_id=job_id):
         data += chunk
         if len(data) > limit_bytes:
             raise PayloadTooLarge(what=f"file {file_id}", size_bytes=len(data), limit_bytes=limit_bytes)
     if not data:
-        raise FileRefused(f"there is no file {file_id} any more.", "Upload it again.")
+        raise FileRefused(f"there is no file {file_id} in this job.", "Upload it again.")
     return bytes(data)
 
 
-async def spool(app: Penstock, file_id: int, path: Path) -> None:
+async def spool(app: Penstock, file_id: int, path: Path, *, job_id: int) -> None:
     """Into a real file, for parsers that jump around in it."""
     with path.open("wb") as target:
-        async for chunk in read(app, file_id):
+        async for chunk in read(app, file_id, job_id=job_id):
             target.write(chunk)
 
 

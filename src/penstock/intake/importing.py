@@ -25,6 +25,7 @@ from penstock.storage.imports import Import
 
 _TRIES = 8
 _NO_ROOM_SECONDS = 10.0
+_NOT_HERE_SECONDS = 5.0
 _TIMEOUT_SECONDS = 7 * 86_400.0
 
 
@@ -58,12 +59,17 @@ class Importing:
         self.size = IngestBatch.start(app.settings)
 
     async def run(self) -> Any:
-        """Returns what is to be remembered about it, or ``Cancel``."""
+        """Returns what is to be remembered about it, ``Cancel``, or ``Snooze`` until somebody else can go on."""
         found = await self._found()
         if found is None:
             return Cancel("its job is gone")
         if not found.open:
             return {"rows": found.rows_stored, "state": found.state}
+        if found.pipeline not in self._app.pipelines:
+            reason = (
+                f"the application {self._app.name!r} does not have {found.pipeline!r}; a worker that has it goes on"
+            )
+            return Snooze(_NOT_HERE_SECONDS, reason)
         batches = Batches(self._app, found)
         try:
             stored, problem = await self._store_all(found, batches)

@@ -18,15 +18,15 @@ import orjson
 from penstock.engine.acting import By
 from penstock.engine.app import Penstock
 from penstock.engine.definition import PipelineDefinition
-from penstock.engine.enqueue import EnqueueOptions, encoded_rows, prepare
-from penstock.engine.payload import clean_text, encode
+from penstock.engine.enqueue import EnqueueOptions, create_job, encoded_rows, prepare
+from penstock.engine.payload import clean_text
+from penstock.engine.registering import first_stage
 from penstock.errors import UnknownTask, UsageError
 from penstock.intake import csv_rows, files, inputs, kinds, xlsx_rows
 from penstock.intake.export.formulas import unguard
 from penstock.intake.files import StoredFile, plain_name
 from penstock.intake.refused import FileRefused
 from penstock.intake.room import require_room
-from penstock.model import MAX_INPUT_BYTES
 from penstock.storage import audit, imports, jobs, tasks
 from penstock.storage import files as file_table
 
@@ -100,6 +100,8 @@ async def submit_files(app: Penstock, submission: Submission, uploads: Sequence[
     pipeline = require_pipeline(app, submission.pipeline)
     if (earlier := await earlier_of(app, submission)) is not None:
         return earlier
+    # Before the file is read; the options are checked again where the job is stored.
+    pipeline.job_metadata({"options": submission.options})
     stored: list[StoredFile] = []
     with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
         try:
@@ -191,6 +193,7 @@ async def _create(
         else:
             # The owner's lane: files of one person do not hold up those of another.
             options = EnqueueOptions(owner=submission.owner)
+            await first_stage(app, connection, importing)
             task_id, _ = await tasks.enqueue(connection, prepare(importing, {"job": job_id}, options))
             await imports.assign(connection, job_id, task_id)
     return Submitted(job_id=job_id, created=True, file_id=first.id, duplicate_of=duplicate)
@@ -263,13 +266,13 @@ async def _new_job(
     """``rows``: how many are stored with it at once."""
     name = submission.name or metadata.get("file_name")
     await require_room(app, submission.owner, connection=connection, adding=rows)
-    job_id, created = await jobs.create(
+    job_id, created = await create_job(
         connection,
-        pipeline=pipeline.name,
+        pipeline,
         name=None if name is None else clean_text(name, 200),
         owner=submission.owner,
         idempotency_key=submission.stored_key,
-        metadata=encode(dict(metadata), what="description of the job", limit_bytes=MAX_INPUT_BYTES),
+        metadata=metadata,
     )
     if created and submission.by is not None:
         entry = submission.by.entry("job.submit", kind="job", object=job_id, owner=submission.owner)

@@ -1,14 +1,13 @@
 """Connections, and what a failure of one means.
 
-``connect`` is the only place that opens one. ``translated`` turns what the driver raises into our own sentences;
-``lost`` says whether an error means that the connection is gone and the statement may or may not have happened.
+``connect`` and ``pool`` are the only places that open them, through a ``Dialer``. ``translated`` turns what the driver
+raises into our own sentences; ``LOST`` are the errors after which a statement may or may not have happened.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
-from urllib.parse import urlsplit
 
 import asyncpg
 
@@ -16,14 +15,17 @@ from penstock.config import Settings
 from penstock.errors import (
     DatabaseFull,
     DatabaseLoginRefused,
+    DatabaseMissing,
     DatabaseReadOnly,
-    DatabaseTooOld,
     DatabaseUnavailable,
     UnknownTask,
     UsageError,
 )
+from penstock.storage.dialer import Dialer
+from penstock.storage.hosts import InvalidAddress, address
 
-OLDEST_VERSION = 150000
+# How long a connection that failed may take to be given back to its pool.
+_RELEASE_SECONDS = 1.0
 
 # A pooler that gives every transaction another server connection: a statement was prepared elsewhere.
 POOLED: tuple[type[BaseException], ...] = (
@@ -60,6 +62,8 @@ REFUSED: tuple[type[BaseException], ...] = (
     asyncpg.OutOfMemoryError,
     asyncpg.InsufficientResourcesError,
 )
+# Nothing was stored, and nothing will be over this connection, as long as it leads to that server.
+READ_ONLY: tuple[type[BaseException], ...] = (asyncpg.ReadOnlySQLTransactionError, DatabaseReadOnly)
 
 
 # The same as our own sentences: what `connect` raises while the server is away.
@@ -72,9 +76,15 @@ def passing(error: BaseException) -> bool:
 
 
 async def connect(
-    settings: Settings, url: str, *, purpose: str, lock_timeout_ms: int | None = None
+    settings: Settings,
+    url: str,
+    *,
+    purpose: str,
+    lock_timeout_ms: int | None = None,
+    dialer: Dialer | None = None,
 ) -> asyncpg.Connection:
-    """One connection, with sane time-outs and its purpose visible in pg_stat_activity.
+    """One connection, with sane time-outs and its purpose visible in pg_stat_activity. ``dialer``: of whoever comes
+    again when it is lost.
 
     With ``lock_timeout_ms`` a statement gives up waiting for somebody else's transaction; not behind PgBouncer."""
     options = _options(settings, purpose)
@@ -86,24 +96,63 @@ async def connect(
         frozen_ms = str(int(settings.lease_seconds * 1000))
         options["server_settings"]["idle_in_transaction_session_timeout"] = frozen_ms
     with opening(url):
-        connection: asyncpg.Connection = await asyncpg.connect(url, **options)
-        await _suitable(connection)
-        return connection
+        return await (dialer or Dialer()).dial(url, **options)
 
 
-async def pool(settings: Settings, url: str, *, purpose: str, size: int, lent: bool = False) -> asyncpg.Pool:
+class Pool:
+    """asyncpg's, except that a connection that answers "read-only" is not kept: the next one may reach the primary."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    def acquire(self, *, timeout: float | None = None) -> "Borrowed":
+        return Borrowed(self._pool, timeout)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    def terminate(self) -> None:
+        self._pool.terminate()
+
+
+class Borrowed:
+    """One connection of a pool, for a block of statements."""
+
+    __slots__ = ("_connection", "_pool", "_timeout")
+
+    def __init__(self, pool: asyncpg.Pool, timeout: float | None) -> None:
+        self._pool = pool
+        self._timeout = timeout
+
+    async def __aenter__(self) -> Any:
+        self._connection = await self._pool.acquire(timeout=self._timeout)
+        return self._connection
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            await self._pool.release(self._connection)
+            return
+        if isinstance(error, READ_ONLY) or isinstance(error.__cause__, READ_ONLY):
+            self._connection.terminate()
+        # The driver cancels a statement that was given up, over a line that may be silent, and then drops it.
+        with suppress(TimeoutError):
+            await self._pool.release(self._connection, timeout=_RELEASE_SECONDS)
+
+
+async def pool(settings: Settings, url: str, *, purpose: str, size: int, lent: bool = False) -> Pool:
     """``lent``: users' code gets the connections, so their session is reset after each use. Ours leaves nothing behind,
     and the reset is a round trip."""
     with opening(url):
         reset = None if lent else _leave
-        made = await asyncpg.create_pool(url, min_size=0, max_size=size, reset=reset, **_options(settings, purpose))
+        options = _options(settings, purpose) | {"connect": Dialer().dial}
+        made = await asyncpg.create_pool(url, min_size=0, max_size=size, reset=reset, **options)
         try:
-            async with made.acquire() as connection:
-                await _suitable(connection)
+            async with made.acquire():
+                pass
         except BaseException:
             made.terminate()
             raise
-        return made
+        return Pool(made)
 
 
 async def _leave(connection: Any) -> None:
@@ -119,50 +168,18 @@ def _options(settings: Settings, purpose: str) -> dict[str, Any]:
     }
 
 
-async def _suitable(connection: Any) -> None:
-    number = connection.get_server_version()
-    if number.major * 10000 < OLDEST_VERSION:
-        found = version_of(connection)
-        await connection.close()
-        raise DatabaseTooOld(version=found)
-
-
-def version_of(connection: Any) -> str:
-    """As the server calls itself: 18.6. Since PostgreSQL 10 the driver has the second number in its third place."""
-    number = connection.get_server_version()
-    return f"{number.major}.{number.micro if number.major >= 10 else number.minor}"
-
-
-async def require_writes(connection: Any) -> None:
-    """For whoever only makes sense on a server that takes writes, before it starts."""
-    if await connection.fetchval("show transaction_read_only") == "on":
-        raise DatabaseReadOnly
-
-
-def address(url: str) -> str:
-    """The address without user and password, for messages and logs."""
-    parts = urlsplit(url)
-    place = parts.hostname or "local socket"
-    if parts.port:
-        place += f":{parts.port}"
-    return f"{place}{parts.path}"
-
-
 @contextmanager
 def translated(url: str | None = None) -> Iterator[None]:
     """Driver errors become Penstock's, each with what to do next."""
-    where = f" at {address(url)}" if url else ""
     try:
         yield
     except asyncpg.InvalidAuthorizationSpecificationError as error:  # a wrong password is one of these
-        raise DatabaseLoginRefused(where=where, cause=str(error)) from None
+        raise DatabaseLoginRefused(where=_at(url), cause=str(error)) from None
     except asyncpg.InvalidCatalogNameError as error:
-        raise DatabaseUnavailable(
-            what=f"{error}", next_step="Create the database, or correct PENSTOCK_DATABASE_URL."
-        ) from None
+        raise DatabaseMissing(what=told(error)) from None
     except asyncpg.TooManyConnectionsError as error:
         raise DatabaseUnavailable(
-            what=f"all connection slots{where} are in use ({error})",
+            what=f"all connection slots{_at(url)} are in use ({error})",
             next_step="Raise max_connections, or put PgBouncer in front.",
         ) from None
     except asyncpg.ReadOnlySQLTransactionError:
@@ -171,14 +188,14 @@ def translated(url: str | None = None) -> Iterator[None]:
         raise DatabaseFull(what=told(error)) from None
     except asyncpg.PostgresError as error:
         if isinstance(error, POOLED) or (isinstance(error, asyncpg.ProtocolViolationError) and "startup" in str(error)):
-            raise _pooled(where, error) from None
+            raise _pooled(_at(url), error) from None
         if isinstance(error, LOST):
-            raise _away(where, error) from None
+            raise _away(_at(url), error) from None
         raise _from_sqlstate(error) from None
     except (asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
-        raise _away(where, error) from None
+        raise _away(_at(url), error) from None
     except (TimeoutError, OSError) as error:
-        raise _away(where, error) from None
+        raise _away(_at(url), error) from None
 
 
 @contextmanager
@@ -189,9 +206,15 @@ def opening(url: str) -> Iterator[None]:
             yield
     except ValueError as error:  # asyncpg's answer to a malformed URL
         raise DatabaseUnavailable(
-            what=f"the address is not a PostgreSQL URL ({error})",
-            next_step="Write it as postgresql://user:password@host:port/database.",
+            # The driver's own words may quote a part of the password.
+            what="the address is not a PostgreSQL URL" + (f" ({error})" if isinstance(error, InvalidAddress) else ""),
+            next_step="Write it as postgresql://user:password@host:port/database, with commas between several hosts.",
         ) from None
+
+
+def _at(url: str | None) -> str:
+    """Made only when something is wrong: every statement of an application passes by here."""
+    return f" at {address(url)}" if url else ""
 
 
 def told(error: BaseException) -> str:
@@ -232,13 +255,18 @@ class Link:
         self._settings = settings
         self._url = url
         self._purpose = purpose
+        self._dialer = Dialer()
         self._connection: asyncpg.Connection | None = None
 
     async def connection(self) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():
             # Nothing may be awaited between opening and keeping: whoever is cancelled there leaves it open for ever.
             self._connection = await connect(
-                self._settings, self._url, purpose=self._purpose, lock_timeout_ms=self._lock_timeout_ms
+                self._settings,
+                self._url,
+                purpose=self._purpose,
+                lock_timeout_ms=self._lock_timeout_ms,
+                dialer=self._dialer,
             )
         return self._connection
 
@@ -258,14 +286,14 @@ class Link:
 
     @asynccontextmanager
     async def guarded(self) -> AsyncIterator[asyncpg.Connection]:
-        """The connection for one or more statements; dropped if they fail because of the line."""
+        """The connection for one or more statements; dropped if they fail because of the line, or of where it leads."""
         connection = await self.connection()
         try:
             yield connection
         except POOLED as error:
             self.drop()
-            raise _pooled(f" at {address(self._url)}", error) from None
-        except LOST:
+            raise _pooled(_at(self._url), error) from None
+        except (*LOST, *READ_ONLY):
             self.drop()
             raise
         except asyncio.CancelledError:

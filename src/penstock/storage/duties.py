@@ -1,5 +1,6 @@
 """Upkeep duties: due times and last results. One function per query of ``sql/duties.sql``."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -16,6 +17,16 @@ async def take(connection: Connection, name: str, every_seconds: float) -> bool:
 
 async def done(connection: Connection, name: str, took_ms: float, counts: dict[str, int]) -> None:
     await connection.execute(_sql.done, name, took_ms, orjson.dumps(counts).decode())
+
+
+async def position(connection: Connection, name: str) -> dict[str, Any] | None:
+    """How far the last run got; None: from the beginning."""
+    found = await connection.fetchval(_sql.position, name)
+    return None if found is None else orjson.loads(found)
+
+
+async def reach(connection: Connection, name: str, position: Mapping[str, Any] | None) -> None:
+    await connection.execute(_sql.reach, name, None if position is None else orjson.dumps(position).decode())
 
 
 async def listing(connection: Connection) -> list[dict[str, Any]]:

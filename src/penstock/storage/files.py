@@ -48,9 +48,9 @@ async def get(connection: Connection, file_id: int) -> File | None:
     return None if row is None else File(**row)
 
 
-async def read_chunk(connection: Connection, file_id: int, number: int) -> bytes | None:
-    """None behind the last one."""
-    data: bytes | None = await connection.fetchval(_sql.read_chunk, file_id, number)
+async def read_chunk(connection: Connection, file_id: int, number: int, *, job_id: int | None) -> bytes | None:
+    """None behind the last one, and where the file is none of this job."""
+    data: bytes | None = await connection.fetchval(_sql.read_chunk, file_id, number, job_id)
     return data
 
 

@@ -108,16 +108,16 @@ async def jobs_with(
     owner: str | None,
     kind: str | None,
     pipeline: str | None,
-    limit: int,
 ) -> list[int]:
-    """The newest jobs that may hold items in these states; without those that Penstock makes itself."""
+    """Every job that may hold items in these states; without those that Penstock makes itself."""
+    found: list[int]
     if not any(state.finished for state in states):
-        rows = await connection.fetch(_sql.jobs_at_work, owner, kind, pipeline, limit)
+        found = await connection.fetchval(_sql.jobs_at_work, owner, kind, pipeline)
     elif owner is None:
-        rows = await connection.fetch(_sql.jobs_of_all, kind, pipeline, limit)
+        found = await connection.fetchval(_sql.jobs_of_all, kind, pipeline)
     else:
-        rows = await connection.fetch(_sql.jobs_of, owner, kind, pipeline, limit)
-    return [row["id"] for row in rows]
+        found = await connection.fetchval(_sql.jobs_of, owner, kind, pipeline)
+    return found
 
 
 async def of_job(connection: Connection, job_id: int, task_ids: Sequence[int]) -> set[int]:

@@ -1,7 +1,8 @@
 """Jobs. One function per query of ``sql/jobs.sql``."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -10,6 +11,7 @@ from penstock.storage.queries import load
 
 _sql = load("jobs")
 Connection = Any
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 async def create(
@@ -87,9 +89,21 @@ async def remove(connection: Connection, job_id: int, *, after_seconds: float) -
     return await connection.fetchval(_sql.remove, job_id, after_seconds) is not None
 
 
-async def finished_tasks(connection: Connection, job_id: int, status: int, until: datetime, limit: int) -> list[int]:
-    rows = await connection.fetch(_sql.finished_tasks, job_id, status, until, limit)
-    return [row["task_id"] for row in rows]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedTask:
+    """``attempts_left``: it ended before it used up its attempts."""
+
+    task_id: int
+    finished_at: datetime
+    attempts_left: bool
+
+
+async def finished_tasks(
+    connection: Connection, job_id: int, status: int, until: datetime, limit: int, after: FinishedTask | None = None
+) -> list[FinishedTask]:
+    place = (_EARLIEST, 0) if after is None else (after.finished_at, after.task_id)
+    rows = await connection.fetch(_sql.finished_tasks, job_id, status, until, limit, *place)
+    return [FinishedTask(**row) for row in rows]
 
 
 async def database_now(connection: Connection) -> datetime:

@@ -28,6 +28,7 @@ create table if not exists penstock.migrations (
 );
 """
 _FILE = re.compile(r"(\d{4})_(\w+)\.sql")
+_SCHEMA = re.compile(r"^create schema if not exists (\w+);", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,12 @@ def migrations() -> tuple[Migration, ...]:
 
 def newest() -> int:
     return migrations()[-1].version
+
+
+def schemas() -> tuple[str, ...]:
+    """Every schema that the migrations create. An application has one of its own: whoever removes Penstock from a
+    database has to drop them all, or the next migration fails on the tables that are left."""
+    return tuple(dict.fromkeys(_SCHEMA.findall(_BASE + "".join(migration.sql for migration in migrations()))))
 
 
 async def applied(connection: Any) -> tuple[int, ...]:

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from penstock.storage.queries import load
 
 _sql = load("outcomes")
 Connection = Any
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +40,27 @@ async def replace(connection: Connection, task_id: int, copy_id: int, by: str) -
     return bool(await connection.fetchval(_sql.replace, task_id, copy_id, by))
 
 
-async def expire(connection: Connection, keep_seconds: float, dead_seconds: float, batch: int) -> int:
-    count: int = await connection.fetchval(_sql.expire, keep_seconds, dead_seconds, batch)
-    return count
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expired:
+    """``until``: where ``count`` is less than the batch, tasks of no job that ended up to then are gone."""
+
+    count: int
+    until: datetime
+
+
+async def expire(
+    connection: Connection,
+    keep_seconds: float | None,
+    dead_seconds: float | None,
+    batch: int,
+    *,
+    single_seconds: float,
+    single_since: datetime = EARLIEST,
+    single_until: datetime = LATEST,
+) -> Expired:
+    """``keep_seconds``, ``dead_seconds`` None: only of tasks that belong to no job, after ``single_seconds``."""
+    values = (keep_seconds, dead_seconds, batch, single_seconds, single_since, single_until)
+    return Expired(**await connection.fetchrow(_sql.expire, *values))
 
 
 async def clear(

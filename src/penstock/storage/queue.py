@@ -148,6 +148,18 @@ async def hasten(connection: Connection, job_id: int, task_ids: Sequence[int] | 
     return len(await connection.fetch(_sql.hasten, job_id, task_ids, batch))
 
 
+async def leased_in_job(connection: Connection, job_id: int) -> list[int]:
+    return [row["task_id"] for row in await connection.fetch(_sql.leased_in_job, job_id)]
+
+
+async def note_hasten(connection: Connection, task_ids: Sequence[int]) -> None:
+    """Those of them that run now are called again at once if they end with a snooze. Call it before ``hasten``: what
+    is being released meanwhile waits when this returns. Not in a transaction: it waits for rows that are being settled,
+    one by one, and must not hold others."""
+    for row in await connection.fetch(_sql.note_hasten, task_ids):
+        await connection.execute(_sql.note_hasten_of_one, row["task_id"])
+
+
 async def sweep_cancelled(connection: Connection, batch: int, job_id: int | None = None) -> int:
     """Of all lanes, or of those of one job."""
     count: int = await connection.fetchval(_sql.sweep_cancelled, batch, job_id)

@@ -225,5 +225,9 @@ async def pipelines(connection: Connection) -> list[str]:
     return [row["pipeline"] for row in await connection.fetch(_sql.pipelines)]
 
 
+async def skewed(connection: Connection, longer_than_seconds: float) -> list[Row]:
+    return [dict(row) for row in await connection.fetch(_sql.skewed, longer_than_seconds)]
+
+
 async def stages_without_worker(connection: Connection) -> list[Row]:
     return [dict(row) for row in await connection.fetch(_sql.stages_without_worker)]

@@ -124,6 +124,10 @@ async def undeclare(connection: Connection, source: str, still_declared: Sequenc
     return [row["name"] for row in await connection.fetch(_sql.undeclare, source, still_declared)]
 
 
+async def transfer(connection: Connection, source: str, to: str) -> None:
+    await connection.execute(_sql.transfer, source, to)
+
+
 async def create(connection: Connection, new: NewSchedule) -> bool:
     return await connection.fetchval(_sql.create, *_values(new)) is not None
 

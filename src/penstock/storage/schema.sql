@@ -222,7 +222,8 @@ CREATE TABLE penstock.duties (
     due_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
     ran_at timestamp with time zone,
     took_ms double precision,
-    result jsonb
+    result jsonb,
+    "position" jsonb
 );
 
 CREATE TABLE penstock.file_chunks (
@@ -332,7 +333,8 @@ CREATE TABLE penstock.queue (
     run smallint DEFAULT 1 NOT NULL,
     cancel_at timestamp with time zone,
     unique_key text,
-    sent_at timestamp with time zone
+    sent_at timestamp with time zone,
+    hastened bigint
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_insert_scale_factor='0.2', autovacuum_vacuum_cost_delay='0', autovacuum_analyze_scale_factor='0.1', autovacuum_analyze_threshold='5000');
 
@@ -348,6 +350,7 @@ CREATE TABLE penstock.stages (
     paused_by text,
     pause_reason text,
     registered_at timestamp with time zone DEFAULT now() NOT NULL,
+    application text,
     CONSTRAINT stages_max_running_check CHECK ((max_running > 0))
 );
 
@@ -887,6 +890,8 @@ ALTER TABLE ONLY penstock.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
 
 CREATE INDEX attempts_task ON penstock.attempts USING btree (task_id, at);
+
+CREATE INDEX attempts_version_skew ON penstock.attempts USING btree (at) WHERE (cause = 'version skew'::text);
 
 CREATE INDEX audit_actor ON penstock.audit USING btree (actor, id);
 

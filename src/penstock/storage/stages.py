@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from penstock.errors import PipelineTaken
 from penstock.storage.queries import load
 
 _sql = load("stages")
@@ -33,26 +34,60 @@ class Limits:
     paused: bool
 
 
-async def register(connection: Connection, pipeline: str, declared: Sequence[Declared]) -> dict[str, int]:
-    """Store what the code declares, if it changed; returns the ids by stage name."""
-    known = {row["name"]: row for row in await connection.fetch(_sql.registered, pipeline)}
-    if not all(_same(known.get(one.name), one) for one in declared):
-        await connection.execute(
-            _sql.register,
-            pipeline,
-            [one.name for one in declared],
-            [one.position for one in declared],
-            [one.max_attempts for one in declared],
-            [one.max_running for one in declared],
-            [one.policy for one in declared],
-        )
-        known = {row["name"]: row for row in await connection.fetch(_sql.registered, pipeline)}
+async def register(
+    connection: Connection, pipeline: str, declared: Sequence[Declared], application: str | None = None
+) -> dict[str, int]:
+    """Store what the code declares, if it changed; returns the ids by stage name. ``application``: None for stages
+    that every worker runs. Raises :class:`PipelineTaken` where the pipeline belongs to another application."""
+    known = await _registered(connection, pipeline, application)
+    if not all(_same(known.get(one.name), one, application) for one in declared):
+        async with connection.transaction():
+            await connection.execute(_sql.turn, pipeline)
+            await _registered(connection, pipeline, application)
+            await connection.execute(
+                _sql.register,
+                pipeline,
+                [one.name for one in declared],
+                [one.position for one in declared],
+                [one.max_attempts for one in declared],
+                [one.max_running for one in declared],
+                [one.policy for one in declared],
+                application,
+            )
+            known = await _registered(connection, pipeline, application)
     return {name: row["id"] for name, row in known.items()}
 
 
-def _same(row: Any, declared: Declared) -> bool:
+async def _registered(connection: Connection, pipeline: str, application: str | None) -> dict[str, Any]:
+    rows = await connection.fetch(_sql.registered, pipeline)
+    for row in rows:
+        if row["application"] not in (None, application):
+            raise PipelineTaken(pipeline=pipeline, application=application, owner=row["application"])
+    return {row["name"]: row for row in rows}
+
+
+async def ids(connection: Connection, pipelines: Sequence[str]) -> dict[tuple[str, str], int]:
+    """Of stages that are registered, by pipeline and stage."""
+    return {(row["pipeline"], row["name"]): row["id"] for row in await connection.fetch(_sql.ids, pipelines)}
+
+
+async def applications(connection: Connection) -> dict[str, list[str]]:
+    """The pipelines of each application."""
+    found: dict[str, list[str]] = {}
+    for row in await connection.fetch(_sql.applications):
+        found.setdefault(row["application"], []).append(row["pipeline"])
+    return found
+
+
+async def transfer(connection: Connection, application: str, to: str, pipelines: Sequence[str]) -> list[str]:
+    """The pipelines that belong to ``to`` now."""
+    return sorted({row["pipeline"] for row in await connection.fetch(_sql.transfer, application, to, pipelines)})
+
+
+def _same(row: Any, declared: Declared, application: str | None) -> bool:
     return (
         row is not None
+        and row["application"] == application
         and row["position"] == declared.position
         and row["max_attempts"] == declared.max_attempts
         and (declared.max_running is None or row["max_running"] == declared.max_running)

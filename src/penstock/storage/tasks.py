@@ -154,6 +154,11 @@ async def age_seconds(connection: Connection, task_id: int) -> float:
     return float(await connection.fetchval(_sql.age, task_id) or 0.0)
 
 
+async def left_seconds(connection: Connection, task_id: int, run: int) -> float:
+    """0 for one that was never left for another release."""
+    return float(await connection.fetchval(_sql.left, task_id, run) or 0.0)
+
+
 async def history(connection: Connection, task_id: int) -> list[dict[str, Any]]:
     rows = [dict(row) for row in await connection.fetch(_sql.history, task_id)]
     for row in rows:

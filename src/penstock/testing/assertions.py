@@ -20,7 +20,7 @@ async def assert_enqueued(app: Penstock, task: Enqueueable[Any, Any] | str, /, *
     name, found = await _matching(app, task, arguments)
     if not found:
         raise AssertionError(f"No {name} was enqueued{_with(arguments)}. {await _instead(app, name)}")
-    return Task(app, found[0])
+    return Task(app, found[0], pipeline=app.pipelines.get(name))
 
 
 async def assert_not_enqueued(app: Penstock, task: Enqueueable[Any, Any] | str, /, **arguments: Any) -> None:

@@ -38,7 +38,7 @@ class RecordedTask(JobTask):
     def __init__(self, number: int, job_id: UUID, created: bool = True) -> None:
         self.id, self.job_id, self.created = number, job_id, created
 
-    async def wait(self, timeout: float | None = None) -> tuple[State, Any, dict[str, Any] | None]:
+    async def _outcome(self, timeout: float | None) -> tuple[int, str | None, str | None]:
         raise self._nothing_stored()
 
     async def cancel(self, by: str = "api") -> State:

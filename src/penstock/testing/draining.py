@@ -21,6 +21,8 @@ from penstock.engine.context import Context
 from penstock.engine.definition import StageDefinition
 from penstock.engine.run import DeadlinePassed, LiveStage, decide_error, run
 from penstock.engine.settle import Settler
+from penstock.engine.upkeep.fan_in import FanIn
+from penstock.engine.upkeep.sweep import SweepCancelled
 from penstock.engine.worker.facilities import Facilities
 from penstock.engine.worker.stages import live_stages
 from penstock.errors import UsageError
@@ -55,7 +57,7 @@ class Drained:
 
 
 async def drain(app: Penstock, *, advance: bool = False, only: Sequence[str] = (), most_runs: int = 10_000) -> Drained:
-    """Run every due task to its end, also those that handlers enqueue meanwhile.
+    """Run every due task to its end, also those that handlers and the callbacks of ended jobs enqueue meanwhile.
 
     ``advance``: do not wait for delays. Whenever nothing is due, the earliest waiting tasks become due, so retries and
     tasks for tomorrow run now, in the order they would. ``most_runs`` ends a task that snoozes for ever.
@@ -64,6 +66,8 @@ async def drain(app: Penstock, *, advance: bool = False, only: Sequence[str] = (
     async with _drainer(app, only) as drainer:
         while True:
             ran = await drainer.run_due(most_runs)
+            if await drainer.call_back():
+                continue
             # What became due by itself meanwhile was not there to be moved forward: look once more.
             if not advance or not (await drainer.fast_forward() or ran):
                 return await drainer.drained()
@@ -113,7 +117,9 @@ class _HereAndNow(Facilities):
 
 @asynccontextmanager
 async def _drainer(app: Penstock, only: Sequence[str]) -> AsyncIterator["_Drainer"]:
-    stages = {stage.id: stage for stage in live_stages(app, app.settings, only)}
+    # Nobody else will run what does not fit the handler: it fails at once.
+    settings = app.settings.model_copy(update={"version_skew_days": 0.0})
+    stages = {stage.id: stage for stage in live_stages(app, settings, only)}
     url = await app.database_url()
     async with app.connection() as connection:
         worker = await workers.register(
@@ -163,6 +169,8 @@ class _Drainer:
             failpoints=Failpoints(),
             settled=lambda task_ids: None,
         )
+        self._sweep = SweepCancelled(events=app.events)
+        self._fan_in = FanIn(events=app.events, failpoints=Failpoints())
         self._runs = 0
         self._released = 0
         self._ended: Counter[State] = Counter()
@@ -179,6 +187,12 @@ class _Drainer:
                     )
                 await self._run(one)
         return self._runs > before
+
+    async def call_back(self) -> int:
+        """What upkeep does for jobs that ended or were cancelled; returns how many callbacks were enqueued."""
+        async with self._link.guarded() as connection:
+            await self._sweep.run_once(connection)
+            return (await self._fan_in.run_once(connection))["called"]
 
     async def fast_forward(self) -> int:
         async with self._link.guarded() as connection:

@@ -1,4 +1,4 @@
-"""A link to PostgreSQL that a test can spoil: slow, silent, cut, or open on one side only.
+"""A link to PostgreSQL that a test can spoil: slow, silent, cut, open on one side only, or led to another server.
 
 Listens on a unix socket in a private folder, so that the test's database is open to nobody else, and forwards to the
 server's own address, TCP or unix socket.
@@ -43,7 +43,7 @@ class Proxy:
 
     async def close(self) -> None:
         if self._server is not None:
-            self._mode = "refuse"
+            self.refuse()  # also lets go of data that is held: its pumps would wait for ever
             await stop_listening(self._server)
             self.cut()
             await self._server.wait_closed()
@@ -83,6 +83,10 @@ class Proxy:
     def refuse(self) -> None:
         """Connections are reset as they come; those that are open stay."""
         self._set("refuse")
+
+    def lead_to(self, url: str) -> None:
+        """New connections reach the server of ``url``, as after a failover; those that are open stay where they are."""
+        self._target = url
 
     def restore(self) -> None:
         """Held data goes on its way, and new connections work again."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from penstock.engine.attention import OLD_SKEW_SECONDS, skew_sentence
 from penstock.engine.checks.finding import Check, Patient, Result, bad, fine, warn
 from penstock.engine.wording import span, stage_label
 from penstock.storage import migrate, reads, server_state, workers
@@ -75,6 +76,16 @@ async def unserved_stages(patient: Patient) -> Result:
     return bad(f"Tasks wait in stage {stage}, and no live worker serves it{_more(found)}.", _START_WORKER)
 
 
+async def version_skew(patient: Patient) -> Result:
+    found = await reads.skewed(patient.connection, OLD_SKEW_SECONDS)
+    if not found:
+        return fine("No task waits for a worker of another release.")
+    return warn(
+        f"{skew_sentence(found[0])}{_more(found)}",
+        f"Start a worker of the release that enqueued them; `penstock tasks why {found[0]['task_id']}` shows one.",
+    )
+
+
 async def schedules(patient: Patient) -> Result:
     found = await server_state.failing_schedules(patient.connection)
     if not found:
@@ -109,6 +120,7 @@ CHECKS = (
     Check(name="workers", look=live_workers),
     Check(name="leases", look=leases),
     Check(name="stages", look=unserved_stages),
+    Check(name="version skew", look=version_skew),
     Check(name="schedules", look=schedules),
     Check(name="upkeep", look=upkeep),
 )

@@ -6,7 +6,7 @@ import time
 from penstock.engine.checks.finding import Check, Patient, Result, bad, fine, warn
 from penstock.engine.wording import ago, size, span
 from penstock.storage import server_state
-from penstock.storage.database import OLDEST_VERSION, version_of
+from penstock.storage.dialer import OLDEST_VERSION, version_of
 
 _SKEW_WORTH_TELLING_SECONDS = 1.0
 _PINNED_WARN_SECONDS, _PINNED_BAD_SECONDS = 600.0, 3600.0
@@ -155,7 +155,7 @@ async def disk(patient: Patient) -> Result:
     free = shutil.disk_usage(patient.home).free
     sentence = f"{holds}; {size(free)} are free in {patient.home}."
     if free < _DISK_WARN_BYTES:
-        fix = "Free space, shorten PENSTOCK_RETENTION_DAYS, or move PENSTOCK_HOME to a larger disk."
+        fix = "Free space, set or shorten PENSTOCK_RETENTION_DAYS, delete jobs, or move PENSTOCK_HOME to a larger disk."
         return bad(sentence, fix) if free < _DISK_BAD_BYTES else warn(sentence, fix)
     return fine(sentence)
 

@@ -19,6 +19,7 @@ from penstock.engine.observe.timings import TIMES
 from penstock.errors import DatabaseError
 from penstock.storage import dead_messages, reads, workers
 from penstock.storage.database import passing
+from penstock.storage.dialer import require_writes
 
 # metric → (labels, what it shows). A docs test keeps docs/metrics.md in step.
 GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
@@ -53,7 +54,7 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
     "penstock_retry_spacing": (("worker", "stage"), "above 1 while most runs fail and retries wait longer"),
     "penstock_runners": ((), "runner processes of this supervisor"),
     "penstock_runners_ready": ((), "of these, those that serve their stages"),
-    "penstock_database_up": ((), "1 if the database answered this request"),
+    "penstock_database_up": ((), "1 if the database answered this request and takes writes"),
 }
 
 # These are there for every stage from the start, at zero, so that a first stale settle or crash shows as an increase.
@@ -108,6 +109,7 @@ class Exposition(Collector):
     async def _of_database(self) -> dict[str, list[Sample]]:
         try:
             async with self._connect() as connection:
+                await require_writes(connection)
                 stages, rates = await reads.stage_load(connection), await reads.stage_rates(connection)
                 dead = await dead_messages.open_counts(connection)
                 live = sum(1 for worker in await workers.listing(connection) if worker["live"])

@@ -53,12 +53,13 @@ async def reprocess(
     job_id: int,
     *,
     by: str,
-    statuses: Sequence[State] = (State.ERROR,),
+    statuses: Sequence[State] = lifecycle.UNSUCCESSFUL,
     from_stage: str | None = None,
     reset_attempts: bool = True,
 ) -> int:
     """Run its finished tasks in these states again, a batch at a time; PENDING: what waits for its next try may start
-    now. Returns how many."""
+    now. Without ``reset_attempts``, tasks that failed or found nothing and have used all their attempts are left out.
+    Returns how many."""
     async with app.connection() as connection:
         state, _ = await job_counts.read(connection, job_id)
         lifecycle.require_of_job("reprocess", state, f"job {job_id}")
@@ -70,21 +71,24 @@ async def reprocess(
             await _end_cancelled(connection, job_id)
         until = await jobs.database_now(connection)
     total = await hasten(app, job_id, by=by) if State.PENDING in statuses else 0
-    for status in statuses:
-        while status in lifecycle.FINISHED:
+    for status in (one for one in statuses if one.finished):
+        exhausted_stay = status in lifecycle.UNSUCCESSFUL and not reset_attempts
+        last = None
+        while True:
             async with app.connection() as connection:
-                found = await jobs.finished_tasks(connection, job_id, status, until, _BATCH)
+                found = await jobs.finished_tasks(connection, job_id, status, until, _BATCH, after=last)
                 started = await outcomes.reprocess(
                     connection,
-                    found,
+                    [task.task_id for task in found if task.attempts_left or not exhausted_stay],
                     statuses=[status],
                     by=by,
                     from_stage=from_stage,
                     reset_attempts=reset_attempts,
                 )
             total += len(started)
-            if not started:
+            if len(found) < _BATCH:
                 break
+            last = found[-1]
     await app.wake_all()
     app.events.emit("tasks.reprocessed", job=job_id, count=total, by=by)
     return total
@@ -99,7 +103,13 @@ async def _end_cancelled(connection: Any, job_id: int) -> None:
 
 
 async def hasten(app: "Penstock", job_id: int, *, by: str, task_ids: Sequence[int] | None = None) -> int:
-    """What waits for its next try may start now; all of it, or these tasks. Returns how many."""
+    """What waits for its next try may start now; all of it, or these tasks. Returns how many.
+
+    What runs now is called again at once if it snoozes: it may have looked before the reason for this was there."""
+    async with app.connection() as connection:
+        running = await queue.leased_in_job(connection, job_id) if task_ids is None else task_ids
+        for start in range(0, len(running), _BATCH):
+            await queue.note_hasten(connection, running[start : start + _BATCH])
     total = 0
     while True:
         async with app.connection() as connection:

@@ -1,11 +1,12 @@
-"""What people do with stages: pause, resume, limit. A pipeline's name alone means all of its stages."""
+"""What people do with stages: pause, resume, limit, transfer. A pipeline's name alone means all of its stages."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from penstock.engine.observe.changes import tell_steered
 from penstock.engine.wording import stage_label
 from penstock.errors import InvalidSetting, NotKnown
-from penstock.storage import stages
+from penstock.storage import schedules, stages
 
 if TYPE_CHECKING:
     from penstock.engine.app import Penstock
@@ -40,6 +41,22 @@ async def limit(app: "Penstock", stage: str, max_running: int | None, *, by: str
         await tell_steered(connection, stage=stage)
     await app.wake_all()
     app.events.emit("stages.steered", stage=stage, move="limit", by=by, max_running=max_running)
+
+
+async def transfer(app: "Penstock", application: str, to: str, *, by: str, only: Collection[str] = ()) -> list[str]:
+    """Stages and schedules of an application that is called ``to`` from now on; returns the pipelines. Workers that run
+    go on; one of the old name is refused at its next start. ``only``: these pipelines, without schedules."""
+    async with app.connection() as connection, connection.transaction():
+        owned = await stages.applications(connection)
+        if application not in owned:
+            raise NotKnown(kind="application", name=application, known=owned)
+        if unknown := sorted(set(only) - set(owned[application])):
+            raise NotKnown(kind=f"pipeline of {application!r}", name=unknown[0], known=owned[application])
+        moved = await stages.transfer(connection, application, to, list(only) or owned[application])
+        if not only:
+            await schedules.transfer(connection, application, to)
+    app.events.emit("stages.transferred", application=application, to=to, pipelines=len(moved), by=by)
+    return moved
 
 
 async def require_stage(connection: Any, pipeline: str, name: str | None) -> None:

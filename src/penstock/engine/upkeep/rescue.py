@@ -64,19 +64,19 @@ class Rescue:
 
 
 def _release(held: queue.Lease) -> Release:
-    """A task that the last heartbeat named as running may have been what killed the worker: that burns an attempt.
-    One that certainly only waited comes back as it was. For the others nobody knows, so they count as rescued."""
+    """Nobody saw the worker die: it may as well be cut off, with healthy tasks. So nothing is burned, also where the
+    last heartbeat named the task as running. The rescue limit bounds a task that takes whole machines down. One that
+    certainly only waited comes back as it was."""
     if held.waited:
         return Release(task_id=held.task_id, lease=held.lease, stage=held.stage, cause=None)
-    message = "its worker died while it ran" if held.ran else "its worker died; nobody knows whether it had started"
+    ran = "its worker vanished while it ran"
+    message = ran if held.ran else "its worker vanished; nobody knows whether it had started"
     return Release(
         task_id=held.task_id,
         lease=held.lease,
         stage=held.stage,
-        cause="crash" if held.ran else "rescue",
-        burned=held.ran,
-        crashed=held.ran,
-        rescued=not held.ran,
+        cause="rescue",
+        rescued=True,
         delay_seconds=None,
         error=encode({"class": "crash", "type": "WorkerLost", "message": message}, what="error", limit_bytes=4096),
     )

@@ -150,6 +150,15 @@ class ByMessage:
         if again := [one for one in announced if one.task_id in left and one.task_id not in ours]:
             feed.later(again, _AGAIN_SECONDS * (1 + again[0].tries))
 
+    def rest(self) -> None:
+        """Nothing can be started here for a while."""
+        for feed in self._feeds.values():
+            feed.rest()
+
+    def resume(self) -> None:
+        for feed in self._feeds.values():
+            feed.resume()
+
     def settled(self, task_ids: Sequence[int]) -> None:
         for feed in self._feeds.values():
             feed.settled(task_ids)

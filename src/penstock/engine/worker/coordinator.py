@@ -1,11 +1,11 @@
 """Gives waiting tasks to idle processors.
 
 By default at once, whenever a processor is free. A stage with a throttle starts at most so many tasks per cycle of a
-few seconds; in the paced profile every stage has one. A task under which a process died before runs alone in its
-runner, so that if it kills again, it is the only suspect.
+few seconds; in the paced profile every stage has one. A task under which a process died before, or machines again and
+again, runs alone in its runner, so that if it kills again, it is the only suspect.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from penstock.config import Settings
 from penstock.engine.run import LiveStage
@@ -30,15 +30,20 @@ class Coordinator:
         *,
         inboxes: Mapping[int, Inbox],
         per_cycle: Mapping[int, int] | None = None,
+        rescue_limit: int = 10,
+        turned_alone: Callable[[bool], None] = lambda alone: None,
     ) -> None:
         """``inboxes`` by stage id, in the order the stages are served. ``per_cycle``: the throttled stages and how many
-        of each may start before the next cycle."""
+        of each may start before the next cycle. ``rescue_limit``: halfway to it a task is a suspect. ``turned_alone``
+        is told when a suspect keeps the others from starting, and when that is over."""
         self._inboxes = inboxes
+        self._suspect_rescues = max(1, rescue_limit // 2)
         self._per_cycle = dict(per_cycle or {})
         self._allowance = dict.fromkeys(self._per_cycle, 0)
         self._pools: dict[int, Pool] = {}
         self._suspect: tuple[Pool, Claimed] | None = None
-        self._alone = False
+        self._running_alone: Claimed | None = None
+        self._turned_alone = turned_alone
         self._stopped = False
         self.running = 0
 
@@ -70,7 +75,7 @@ class Coordinator:
 
     def next_for(self, pool: Pool, processor: Processor) -> Claimed | None:
         """What a free processor should run now, if anything."""
-        if self._stopped or self._alone:
+        if self._stopped or self._running_alone is not None:
             return None
         if self._suspect is not None:
             return self._start_suspect(pool)
@@ -82,19 +87,30 @@ class Coordinator:
             return None
         if stage in self._allowance:
             self._allowance[stage] -= 1
-        if claimed.crashes:
+        if self.suspects(claimed):
             self._suspect = (pool, claimed)
+            self._turned_alone(True)
             return self._start_suspect(pool)
         self.running += 1
         return claimed
 
+    def suspects(self, claimed: Claimed) -> bool:
+        """Whether it may be what killed a process or machines."""
+        return claimed.crashes > 0 or claimed.rescues >= self._suspect_rescues
+
     def ended(self) -> None:
         self.running -= 1
-        if self._alone:
-            self._alone = False
+        if self._running_alone is not None:
+            self._running_alone = None
             self._wake_all()
+            self._turned_alone(False)
         elif self._suspect is not None and self.running == 0:
             self._suspect[0].wake(1)
+
+    @property
+    def alone(self) -> Claimed | None:
+        """The task that runs alone, or waits to: nothing else starts before its end."""
+        return self.suspect or self._running_alone
 
     @property
     def suspect(self) -> Claimed | None:
@@ -106,6 +122,7 @@ class Coordinator:
         suspect, self._suspect = self.suspect, None
         if suspect is not None and not self._stopped:
             self._wake_all()
+            self._turned_alone(False)
         return suspect
 
     def _start_suspect(self, pool: Pool) -> Claimed | None:
@@ -114,7 +131,7 @@ class Coordinator:
         if self.running > 0 or wanted_pool is not pool:
             return None
         self._suspect = None
-        self._alone = True
+        self._running_alone = claimed
         self.running += 1
         return claimed
 

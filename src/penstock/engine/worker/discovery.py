@@ -50,8 +50,10 @@ class Discovery:
         refused: Callable[[Claimed, Refusal], None],
         events: Events,
         safe: Callable[[], bool],
+        alone: Callable[[], bool],
         orphans: Orphans,
     ) -> None:
+        """``alone``: a task keeps all others from starting here, so they are left to runners that could start them."""
         self._claimer = claimer
         self._messages: ByMessage | None = None
         self._link = link
@@ -65,6 +67,7 @@ class Discovery:
         self._events = events
         self._watch = LinkWatch(events, "claim")
         self._safe = safe
+        self._alone = alone
         self._orphans = orphans
         self._wake = asyncio.Event()
         self._hinted = False
@@ -86,9 +89,10 @@ class Discovery:
         """Whether a stage or lane of ours has a fleet-wide limit, so that each ending makes room."""
         return self._claimer.limited
 
-    def hint(self) -> None:
-        """Something was enqueued for one of our stages."""
-        self._claimer.forget_dry()
+    def hint(self, about_everything: bool) -> None:
+        """Something was enqueued for one of our stages. Or anything has changed: also rows may have come back that are
+        older than where we are in their lane."""
+        self._claimer.forget_dry(from_front=about_everything)
         self._hinted = True
         self._wake.set()
 
@@ -137,6 +141,8 @@ class Discovery:
         if not self._safe():
             return 0
         await self._orphans.run_once()
+        if self._alone():
+            return 0
         self.adaptation.run_once()
         hinted = self._hinted or self._claimer.look_due_seconds() is not None
         room = {stage: self._room(stage, hinted) for stage in self._stages}
@@ -225,7 +231,7 @@ class Discovery:
 
     def _look_owed_seconds(self) -> float | None:
         """When to look at all lanes for what was announced; nothing where there is no room for it anyway."""
-        room = self._safe() and any(self._room(stage, True) for stage in self._stages)
+        room = self._safe() and not self._alone() and any(self._room(stage, True) for stage in self._stages)
         return self._claimer.look_due_seconds() if room else None
 
     async def _pause(self, empty: int, owed: float | None = None) -> None:

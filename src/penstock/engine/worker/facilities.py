@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 import asyncpg
@@ -14,15 +14,15 @@ from penstock.engine.definition import StageDefinition
 from penstock.engine.events import Events
 from penstock.engine.job_metadata import MetadataCache
 from penstock.engine.limits import Limiter, Limiters, budgets_of
-from penstock.engine.payload import decode, encode
+from penstock.engine.payload import decode
 from penstock.engine.report import tell_advanced, tell_finished
 from penstock.engine.run import LiveStage, caller, decide_value
 from penstock.engine.tracing import traced, tracing_enabled
 from penstock.engine.worker.isolated import Children
-from penstock.errors import PermanentError, StaleLease, TransactionLost
+from penstock.errors import DatabaseError, PermanentError, StaleLease, TransactionLost
 from penstock.failpoints import Failpoints
 from penstock.model import Advance, Claimed, Finish, Release
-from penstock.storage import checkpoints, database, queue
+from penstock.storage import checkpoints, database, queue, tasks
 
 _CONNECTIONS = 20
 _OWN_CONNECTIONS = 4
@@ -52,8 +52,8 @@ class Facilities:
         self._children = Children(app_reference, extensions=extensions, max_result_bytes=settings.max_result_bytes)
         self._threads: ThreadPoolExecutor | None = None
         self._limiters: Limiters | None = None
-        self._pool: asyncpg.Pool | None = None
-        self._own: asyncpg.Pool | None = None
+        self._pool: database.Pool | None = None
+        self._own: database.Pool | None = None
         self._metadata: MetadataCache | None = None
         self.reported: dict[int, dict[str, Any]] = {}
 
@@ -72,6 +72,7 @@ class Facilities:
             stage.throttled = self._limiters.penalise_for
             stage.fetch_earlier = self._fetch_earlier
             stage.begin = self._begin
+            stage.left_for = self._left_for
             if tracing_enabled():
                 stage.call = traced(stage.call, stage.definition)
 
@@ -89,7 +90,7 @@ class Facilities:
                 pool.terminate()
 
     @property
-    def pool(self) -> asyncpg.Pool:
+    def pool(self) -> database.Pool:
         """For the engine's own questions."""
         assert self._own is not None
         return self._own
@@ -123,6 +124,13 @@ class Facilities:
             if not await queue.begin(connection, claimed.task_id, claimed.lease, self._worker):
                 raise StaleLease(task_id=claimed.task_id, lease=claimed.lease)
 
+    async def _left_for(self, claimed: Claimed) -> float:
+        """A database that is away takes no settlement either: how long it was does not matter then."""
+        with suppress(DatabaseError):
+            async with self._asking() as connection:
+                return await tasks.left_seconds(connection, claimed.task_id, claimed.run)
+        return 0.0
+
     def progress(self, claimed: Claimed, done: float, total: float | None, note: str) -> None:
         self.reported[claimed.task_id] = {"done": done, "total": total, "note": note}
 
@@ -135,7 +143,7 @@ class Facilities:
         async with self._in_transaction() as connection:
             transaction = Transaction(connection)
             yield transaction
-            encode(transaction.result, what="result", limit_bytes=stage.max_result_bytes)
+            stage.definition.returns.encode(transaction.result, what="result", limit_bytes=stage.max_result_bytes)
             settlement = decide_value(claimed, stage, transaction.result)
             if isinstance(settlement, Release):
                 raise PermanentError(
@@ -153,21 +161,20 @@ class Facilities:
     async def _in_transaction(self) -> AsyncIterator[Any]:
         """Tells a connection that went away, which is nobody's fault, from whatever the handler did with it."""
         assert self._pool is not None
-        try:
-            connection = await self._pool.acquire()
-        except Exception as error:
-            if not database.passing(error):
-                raise
-            raise TransactionLost(began=False, cause=database.told(error)) from error
-        try:
-            async with connection.transaction():
-                yield connection
-        except Exception as error:
-            if not (_is_gone(connection) or isinstance(error, database.REFUSED)):
-                raise
-            raise TransactionLost(began=True, cause=database.told(error)) from error
-        finally:
-            await self._pool.release(connection)
+        async with AsyncExitStack() as borrowed:
+            try:
+                connection = await borrowed.enter_async_context(self._pool.acquire())
+            except Exception as error:
+                if not database.passing(error):
+                    raise
+                raise TransactionLost(began=False, cause=database.told(error)) from error
+            try:
+                async with connection.transaction():
+                    yield connection
+            except Exception as error:
+                if not (_is_gone(connection) or isinstance(error, database.REFUSED)):
+                    raise
+                raise TransactionLost(began=True, cause=database.told(error)) from error
 
     async def _settle(self, connection: Any, context: Context, settlement: Finish | Advance) -> None:
         if isinstance(settlement, Finish):

@@ -62,6 +62,8 @@ class Feed:
         self._lost = 0
         self._waiting: deque[Announced] = deque()
         self._room = asyncio.Event()
+        self._resting = False
+        self._receiving: asyncio.Timeout | None = None
         self._done: list[Message] = []
         self._to_acknowledge = asyncio.Event()
         # task → its messages, from the claim until the settle
@@ -79,16 +81,42 @@ class Feed:
                 self._arrived()  # somebody has to judge how long it is away
                 await asyncio.sleep(self.watch.failed(error))
 
+    def rest(self) -> None:
+        """Nothing can be started here for a while: what was received goes back to the broker, for others."""
+        if not self._resting:
+            self._resting = True
+            if self._receiving is not None:
+                self._receiving.reschedule(0.0)
+
+    def resume(self) -> None:
+        if self._resting:
+            self._resting = False
+            self._heard_at = time.monotonic()
+            self._room.set()
+
     async def _receive(self) -> None:
+        if self._resting:
+            await self._drop_consumer()
+            await self._until_room()
+            return
         consumer = await self._ready()
         room = self._window() - len(self._waiting)
         if room <= 0:
-            self._room.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_WAIT_SECONDS):
-                    await self._room.wait()
+            await self._until_room()
             return
-        messages = await consumer.receive(room, _WAIT_SECONDS)
+        until_rest = asyncio.timeout(None)
+        try:
+            async with until_rest:
+                self._receiving = until_rest
+                messages = await consumer.receive(room, _WAIT_SECONDS)
+        except TimeoutError:
+            if not until_rest.expired():
+                raise
+            # Messages that came in that moment would stay unacknowledged with it.
+            await self._drop_consumer()
+            return
+        finally:
+            self._receiving = None
         if consumer.lost_count > self._lost:
             self._lost = consumer.lost_count
             await self._emptied(self.stage.id)
@@ -98,10 +126,16 @@ class Feed:
             self._heard_at = time.monotonic()
             self._arrived()
 
+    async def _until_room(self) -> None:
+        self._room.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_WAIT_SECONDS):
+                await self._room.wait()
+
     @property
     def silent_seconds(self) -> float:
         """For how long there has been nothing to claim."""
-        return 0.0 if self._waiting else time.monotonic() - self._heard_at
+        return 0.0 if self._waiting or self._resting else time.monotonic() - self._heard_at
 
     async def _read(self, consumer: Consumer, message: Message) -> None:
         try:

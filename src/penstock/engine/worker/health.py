@@ -18,9 +18,10 @@ from penstock.engine.worker.coordinator import Coordinator
 from penstock.engine.worker.discovery import Discovery
 from penstock.engine.worker.inbox import Inbox
 from penstock.engine.worker.pool import Pool
-from penstock.errors import DatabaseError
+from penstock.errors import DatabaseError, DatabaseReadOnly
 from penstock.storage import health
 from penstock.storage.database import passing
+from penstock.storage.dialer import require_writes
 
 _LONG_SNAPSHOT_SECONDS = 60.0
 _BLOATED = 5.0
@@ -73,7 +74,7 @@ class Health:
         stuck = self._interrupt_stuck(problems)
         woken = self._wake_sleepers()
         silent = time.monotonic() - self._discovery.polled_at
-        if silent > self._longest_silence():
+        if silent > self._longest_silence() and self._coordinator.alone is None:
             problems.append(f"no claim was made for {silent:.0f} s")
         rows = await self._ask_database(problems)
         report = self.last = Report(
@@ -125,12 +126,14 @@ class Health:
     async def _ask_database(self, problems: list[str]) -> int:
         try:
             async with self._database.acquire(timeout=5) as connection:
+                await require_writes(connection)
                 now = await health.pressure(connection)
                 stuck = await health.stuck_rows(connection)
         except Exception as error:
             if not (passing(error) or isinstance(error, DatabaseError)):
                 raise
-            problems.append(f"the database does not answer: {error}")
+            answers = isinstance(error, DatabaseReadOnly)
+            problems.append(str(error) if answers else f"the database does not answer: {error}")
             return 0
         if now.oldest_snapshot_seconds > _LONG_SNAPSHOT_SECONDS:
             problems.append(

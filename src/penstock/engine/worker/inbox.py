@@ -5,7 +5,7 @@ is full. The database guards the same thing; this guard makes a fault visible in
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 
 from penstock.model import Claimed
@@ -99,13 +99,17 @@ class Inbox:
 
     def withdraw(self, leases: Mapping[int, int]) -> list[Claimed]:
         """Those of these leases (task → lease) that wait here. They stay held until that is stored."""
+        return self.withdraw_where(lambda claimed: leases.get(claimed.task_id) == claimed.lease)
+
+    def withdraw_where(self, goes: Callable[[Claimed], bool]) -> list[Claimed]:
+        """Those that wait here and ``goes`` is true of. They stay held until that is stored."""
         out: list[Claimed] = []
         for key, lane in list(self._lanes.items()):
-            gone = [claimed for claimed in lane if leases.get(claimed.task_id) == claimed.lease]
+            gone = [claimed for claimed in lane if goes(claimed)]
             if not gone:
                 continue
             out += gone
-            kept = [claimed for claimed in lane if leases.get(claimed.task_id) != claimed.lease]
+            kept = [claimed for claimed in lane if not goes(claimed)]
             lane.clear()
             lane.extend(kept)
             if not kept:

@@ -140,6 +140,7 @@ class InProcessWorker:
             every_seconds=settings.heartbeat_seconds,
             sent_at=sent_at,
             lapsed=self._lapsed,
+            orphaned=self._orphaned,
         )
         await runner.start()
         self._beating.start()
@@ -158,6 +159,11 @@ class InProcessWorker:
         """The leases are gone or about to end: drop everything and come back as somebody new."""
         if self._restarting is None or self._restarting.done():
             self._restarting = asyncio.get_running_loop().create_task(self._restart())
+
+    def _orphaned(self) -> None:
+        """The event loop ended without a ``stop``. Called in the thread of the heartbeat, the last that is left."""
+        self._app.events.remove(self._changes.on_event)
+        self._drop_slots()
 
     async def _restart(self) -> None:
         assert self.runner is not None
@@ -200,6 +206,7 @@ class _HeartThread(threading.Thread):
         every_seconds: float,
         sent_at: float,
         lapsed: Callable[[], None],
+        orphaned: Callable[[], None],
     ) -> None:
         super().__init__(name="penstock-heartbeat", daemon=True)
         self._main = loop
@@ -208,6 +215,7 @@ class _HeartThread(threading.Thread):
         self._slots = slots
         self._every_seconds = every_seconds
         self._lapsed = lapsed
+        self._orphaned = orphaned
         self._ended = threading.Event()
         heart.registered(sent_at)
         slots.renewed(heart.safe_until)
@@ -223,6 +231,9 @@ class _HeartThread(threading.Thread):
         pause = self._every_seconds
         while not await asyncio.to_thread(self._ended.wait, pause):
             pause = self._every_seconds
+            if self._main.is_closed():  # without a stop: nobody serves what these leases hold
+                self._orphaned()
+                break
             try:
                 async with asyncio.timeout(5):
                     if not await self._beat_once():

@@ -17,6 +17,8 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, NoReturn
 
+import orjson
+
 from penstock.engine.context import Context
 from penstock.engine.definition import PipelineDefinition, StageDefinition, define_stage
 from penstock.engine.limits import Limiter
@@ -178,11 +180,11 @@ class Calls:
             values = values if arguments.plain else arguments.revive(values)
         else:
             context.previous = values
-            values = {} if arguments.first_name is None else {arguments.first_name: values}
+            values = arguments.from_previous(orjson.dumps(values).decode(), values)
         self._link.begin(call["number"], context)
         self._link.send(pack({"kind": "begun"}))
         value = definition.function(*((context,) if arguments.takes_context else ()), **values)
-        return pack_value(value, max_result_bytes=self._max_result_bytes)
+        return pack_value(value, definition.returns, max_result_bytes=self._max_result_bytes)
 
     def _context(self, call: Message) -> Context:
         claimed = Claimed.of(**call["claimed"])

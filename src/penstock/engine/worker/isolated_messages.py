@@ -12,6 +12,7 @@ import orjson
 
 from penstock.engine.payload import clean_text, encode
 from penstock.engine.retry import ErrorClass, Relayed, Verdict, relayed
+from penstock.engine.typed_json import TypedJson
 from penstock.model import Cancel, Done, Ending, NotFound, Skip, Snooze, seconds
 
 _LENGTH = struct.Struct(">I")
@@ -59,13 +60,13 @@ class Unframer:
         return found
 
 
-def pack_value(value: Any, *, max_result_bytes: int, spent: bool = False) -> bytes:
+def pack_value(value: Any, kind: TypedJson, *, max_result_bytes: int, spent: bool = False) -> bytes:
     """What a handler returned. A value that cannot be stored is refused here, where it still is itself."""
     if isinstance(value, Done):
         value = value.value
     elif isinstance(value, NotFound | Skip | Snooze | Cancel):
         return pack(_ending(value) | {"spent": spent})
-    text = encode(value, what="result", limit_bytes=max_result_bytes)
+    text = kind.encode(value, what="result", limit_bytes=max_result_bytes)
     return pack({"kind": "value", "value": orjson.Fragment(text.encode()), "spent": spent})
 
 

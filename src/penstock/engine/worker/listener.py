@@ -21,9 +21,10 @@ class Listener:
         settings: Settings,
         url: str,
         pipelines: frozenset[str],
-        hint: Callable[[], None],
+        hint: Callable[[bool], None],
         events: Events,
     ) -> None:
+        """``hint``: told whether it is about everything, or only about what was enqueued."""
         self._link = Link(settings, url, purpose="listen")
         self._pipelines = pipelines
         self._hint = hint
@@ -47,7 +48,7 @@ class Listener:
         connection = await self._link.connection()
         await connection.add_listener(CHANNEL, self._heard)
         self._watch.works()
-        self._hint()  # what came while nobody listened
+        self._hint(False)  # what came while nobody listened
         while not connection.is_closed():
             await asyncio.sleep(_CHECK_SECONDS)
             await connection.fetchval("select 1")
@@ -55,4 +56,4 @@ class Listener:
 
     def _heard(self, connection: Any, pid: int, channel: str, payload: object) -> None:
         if not payload or payload in self._pipelines:
-            self._hint()
+            self._hint(not payload)

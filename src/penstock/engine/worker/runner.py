@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,8 +17,9 @@ from penstock.engine.worker.by_message import ByMessage, broker_of
 from penstock.engine.worker.coordinator import Coordinator, throttles
 from penstock.engine.worker.discovery import Discovery, Pace
 from penstock.engine.worker.facilities import Facilities
+from penstock.engine.worker.handing_back import HandingBack
 from penstock.engine.worker.health import Health
-from penstock.engine.worker.inbox import Held, Inbox, Refusal
+from penstock.engine.worker.inbox import Held, Inbox
 from penstock.engine.worker.listener import Listener
 from penstock.engine.worker.measuring import Measuring
 from penstock.engine.worker.orphans import Orphans
@@ -27,7 +28,7 @@ from penstock.engine.worker.shown import report_shown, stages_shown
 from penstock.engine.worker.slots import Slots
 from penstock.failpoints import Failpoints
 from penstock.model import Claimed, Finish, Release, Settlement
-from penstock.storage import changes
+from penstock.storage import changes, tasks
 from penstock.storage.database import Link
 
 _DEADLINE_TICK_SECONDS = 0.1
@@ -66,7 +67,12 @@ class Runner:
         self._inboxes = {stage: Inbox(held=self._held, size=settings.inbox_size) for stage in self.stages}
         self._pace = {stage: Pace() for stage in self.stages}
         self._throttles = throttles(settings, stages)
-        self._coordinator = Coordinator(inboxes=self._inboxes, per_cycle=self._throttles)
+        self._coordinator = Coordinator(
+            inboxes=self._inboxes,
+            per_cycle=self._throttles,
+            rescue_limit=settings.rescue_limit,
+            turned_alone=self._turned_alone,
+        )
         self._lapsed = lapsed
         self._claim_link = Link(settings, url, purpose="claim")
         self._settle_link = Link(settings, url, purpose="settle", lock_timeout_ms=500)
@@ -93,6 +99,14 @@ class Runner:
         )
         self._pools = self._make_pools()
         self._messages: ByMessage | None = None
+        self._handing_back = HandingBack(
+            inboxes=self._inboxes,
+            pools=self._pools,
+            coordinator=self._coordinator,
+            settler=self._settler,
+            rest=self._rest,
+            tell_others=self._tell_others,
+        )
         self._discovery = self._make_discovery()
         self._health: Health | None = None
         self._measuring: Measuring | None = None
@@ -122,6 +136,7 @@ class Runner:
             ("deadlines", self._watch_deadlines()),
             ("health", self._health.run()),
             ("measuring", self._measuring.run()),
+            ("handing-back", self._handing_back.run()),
         ]
         if self._settings.listen and self._settings.profile == "event":
             loops.append(("listener", self._listener.run()))
@@ -147,7 +162,7 @@ class Runner:
         await self._end_loop("penstock-listener")
         await self._end_loop("penstock-messages")
         self._coordinator.stop()
-        self._hand_back_waiting()
+        self._handing_back.waiting()
         deadline = time.monotonic() + grace_seconds
         while self._coordinator.running and time.monotonic() < deadline:
             await asyncio.sleep(0.02)
@@ -157,7 +172,7 @@ class Runner:
         end = time.monotonic() + 1.0
         while self._coordinator.running and time.monotonic() < end:
             await asyncio.sleep(0.01)
-        self._hand_back_stubborn()
+        self._handing_back.stubborn()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._settler.drained(), 5.0)
         if self._measuring is not None:
@@ -218,34 +233,7 @@ class Runner:
 
     def give_back(self, leases: Mapping[int, int]) -> None:
         """Of these tasks (task → lease), those that have not begun."""
-        if not leases:
-            return
-        waiting = [claimed for inbox in self._inboxes.values() for claimed in inbox.withdraw(leases)]
-        if (suspect := self._coordinator.suspect) is not None and leases.get(suspect.task_id) == suspect.lease:
-            self._coordinator.withdraw_suspect()
-            waiting.append(suspect)
-        self._give_back(waiting)
-
-    def _hand_back_waiting(self) -> None:
-        waiting = [claimed for inbox in self._inboxes.values() for claimed in inbox.drain()]
-        if (suspect := self._coordinator.withdraw_suspect()) is not None:
-            waiting.append(suspect)
-        self._give_back(waiting)
-
-    def _give_back(self, waiting: Iterable[Claimed]) -> None:
-        for claimed in waiting:
-            # Never started, so there is nothing to note in its history.
-            self._settler.add(Release(task_id=claimed.task_id, lease=claimed.lease, stage=claimed.stage, cause=None))
-
-    def _hand_back_stubborn(self) -> None:
-        """Handlers in threads cannot be interrupted; their tasks are handed back, their late end will be stale."""
-        for pool in self._pools.values():
-            for processor in pool.busy:
-                claimed = processor.claimed
-                assert claimed is not None
-                self._settler.add(
-                    Release(task_id=claimed.task_id, lease=claimed.lease, stage=claimed.stage, cause="hand back")
-                )
+        self._handing_back.withdrawn(leases)
 
     def _ended(self, claimed: Claimed, settlement: Settlement | None, took_seconds: float) -> None:
         self._failpoints.hit("after_run")
@@ -272,17 +260,27 @@ class Runner:
         if self._discovery.limited:
             self._discovery.room_freed()
 
-    def _refused(self, claimed: Claimed, why: Refusal) -> None:
-        """Give the new lease back: an older one of ours is on its way to be settled, or there is no room."""
-        self._settler.add(
-            Release(
-                task_id=claimed.task_id,
-                lease=claimed.lease,
-                stage=claimed.stage,
-                cause=None,
-                delay_seconds=None if why is Refusal.FULL else 0.2,
-            )
-        )
+    def _came_in(self) -> int:
+        if self._coordinator.alone is not None:
+            self._handing_back.look()
+        return self._coordinator.run_once() if self._settings.profile == "event" else 0
+
+    def _turned_alone(self, alone: bool) -> None:
+        """A task runs alone, or waits to; or that is over."""
+        if alone:
+            self._handing_back.look()
+            return
+        if self._messages is not None:
+            self._messages.resume()
+        self._discovery.room_freed()
+
+    def _rest(self) -> None:
+        if self._messages is not None:
+            self._messages.rest()
+
+    async def _tell_others(self) -> None:
+        async with self._facilities.pool.acquire() as connection:
+            await tasks.wake(connection, "")
 
     # ---------------------------------------------------------------- loops
 
@@ -326,6 +324,7 @@ class Runner:
             "settling": self._settler.waiting,
             "stale": self._settler.stale,
             "held": len(self._held),
+            "alone": None if (alone := self._coordinator.alone) is None else alone.task_id,
             "health": report_shown(None if self._health is None else self._health.last),
             "progress": {str(task): told for task, told in list(self._facilities.reported.items())[:100]},
         }
@@ -377,10 +376,11 @@ class Runner:
             inboxes=self._inboxes,
             pools=self._pools,
             pace=self._pace,
-            arrived=self._coordinator.run_once if self._settings.profile == "event" else lambda: 0,
-            refused=self._refused,
+            arrived=self._came_in,
+            refused=self._handing_back.refused,
             events=self._events,
             safe=self._slots.safe,
+            alone=lambda: self._coordinator.alone is not None,
             orphans=self._orphans,
         )
         # Nobody announces the tasks of one job alone.

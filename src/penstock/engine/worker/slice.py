@@ -13,6 +13,7 @@ from penstock.engine.app import Penstock
 from penstock.engine.control.decision import Decision
 from penstock.engine.control.lock_expiry import lock_expiry
 from penstock.engine.job_counts import JobCounts
+from penstock.engine.registering import register_pipeline
 from penstock.engine.worker.inprocess import InProcessWorker
 from penstock.errors import LimitReached
 from penstock.lifecycle import JobState
@@ -62,6 +63,9 @@ class Slices:
     async def _run(self, job_id: int, pipeline: str, seconds: float) -> SliceReport:
         started = time.monotonic()
         async with self._app.connection() as connection:
+            if not self._app.registers:
+                registered = await register_pipeline(self._app, connection, self._app.pipelines[pipeline])
+                self._app.stage_ids |= registered
             _, before = await job_counts.read(connection, job_id)
         settings = self._app.settings
         lock = self._lock(pipeline)

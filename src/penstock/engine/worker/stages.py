@@ -42,6 +42,7 @@ def live_stages(app: Penstock, settings: Settings, only: Collection[str] = ()) -
                     timeout_seconds=definition.timeout_seconds or settings.timeout_seconds,
                     max_result_bytes=settings.max_result_bytes,
                     max_attempts_not_found=settings.max_attempts_not_found,
+                    skew_seconds=settings.version_skew_days * 86_400,
                     previous_stage=None if before is None else app.stage_ids[(pipeline.name, before.name)],
                     version=_version(definition, before),
                     hashed=following is not None and following.version is not None,

@@ -18,7 +18,8 @@ _MOST_OPTIONS_BYTES = 16 * 1024
 
 
 async def add(app: Penstock, new: NewSource, *, by: By) -> Source:
-    """Refused where it could never submit anything: unknown owner or pipeline, a folder outside of the allowed ones."""
+    """Refused where it could never submit anything: unknown owner or pipeline, options that the pipeline
+    refuses, a folder outside of the allowed ones."""
     source.check(new)
     encode(new.options, what="options of the source", limit_bytes=_MOST_OPTIONS_BYTES)
     if new.kind == "folder":
@@ -30,6 +31,8 @@ async def add(app: Penstock, new: NewSource, *, by: By) -> Source:
             )
         if new.pipeline not in app.pipelines and not await sources.pipeline_known(connection, new.pipeline):
             raise UnknownTask(new.pipeline, app.pipelines)
+        if new.pipeline in app.pipelines:
+            app.pipelines[new.pipeline].job_metadata({"options": new.options})
         if await sources.create(connection, new) is None:
             raise UsageError(f"There is a source {new.name!r} already. Remove that one, or choose another name.")
         entry = by.entry("source.add", kind="source", object=new.name, owner=new.owner, source_kind=new.kind)

@@ -11,3 +11,10 @@ update penstock.duties set took_ms = $2, result = $3::text::jsonb where name = $
 
 -- name: list
 select name, due_at, ran_at, took_ms, result::text as result from penstock.duties order by name
+
+-- name: position
+select position::text from penstock.duties where name = $1
+
+-- name: reach
+-- Null: the next run starts from the beginning. A duty that nobody has taken has no row, and starts there every time.
+update penstock.duties set position = $2::text::jsonb where name = $1

@@ -16,7 +16,10 @@ update penstock.files set job_id = $2 where id = any ($1::bigint[])
 select id, owner, name, media_type, ip, size_bytes, sha256, created_at, stored_at from penstock.files where id = $1
 
 -- name: read_chunk
-select data from penstock.file_chunks where file_id = $1 and number = $2
+-- Only of a file of this job: people write inputs, and a file that one names may belong to somebody else.
+select c.data from penstock.file_chunks c
+join penstock.files f on f.id = c.file_id and f.job_id = $3
+where c.file_id = $1 and c.number = $2
 
 -- name: earlier_job
 -- The newest job of the same owner that was made from the same bytes.

@@ -1,27 +1,45 @@
 -- A job's tasks as people page through them: by (time of the last change, id), in any mixture of states. Each state has
--- an index of its own, so a page is the merge of the first rows of each, whatever the size of the jobs.
+-- an index of its own, so a page is the merge of the first rows of each, whatever the size of the jobs. A page of $5 rows
+-- lies in the $5 jobs and lanes whose first rows come first: one look at each, and only these are read further, so that
+-- thousands of jobs are listed without a cap.
 -- $1 jobs, $2 states, ($3, $4) the place behind which the page starts, $5 its size, $6 and $7 the range of times.
 
 -- name: newest
 with finished as (
     select o.task_id, o.finished_at as at
-    from unnest($1::bigint[]) as j (id) cross join unnest($2::smallint[]) as s (status)
+    from (
+        select j.id, s.status
+        from unnest($1::bigint[]) as j (id) cross join unnest($2::smallint[]) as s (status)
+        cross join lateral (
+            select task_id, finished_at from penstock.outcomes
+            where job_id = j.id and status = s.status and (finished_at, task_id) < ($3, $4)
+              and finished_at >= $6 and finished_at < $7
+            order by finished_at desc, task_id desc limit 1) head
+        where s.status >= 2
+        order by head.finished_at desc, head.task_id desc limit $5) part
     cross join lateral (
         select task_id, finished_at from penstock.outcomes
-        where job_id = j.id and status = s.status and (finished_at, task_id) < ($3, $4)
+        where job_id = part.id and status = part.status and (finished_at, task_id) < ($3, $4)
           and finished_at >= $6 and finished_at < $7
         order by finished_at desc, task_id desc limit $5) o
-    where s.status >= 2
 ), waiting as (
     -- What waits in a cancelled lane is as good as cancelled: upkeep writes its outcome soon.
     select q.task_id, q.updated_at as at
-    from penstock.lanes l
+    from (
+        select l.id
+        from penstock.lanes l
+        cross join lateral (
+            select task_id, updated_at from penstock.queue
+            where lane = l.id and worker is null and (updated_at, task_id) < ($3, $4)
+              and updated_at >= $6 and updated_at < $7
+            order by updated_at desc, task_id desc limit 1) head
+        where l.job_id = any ($1) and case when l.cancelled_at is null then 0 else 6 end = any ($2)
+        order by head.updated_at desc, head.task_id desc limit $5) part
     cross join lateral (
         select task_id, updated_at from penstock.queue
-        where lane = l.id and worker is null and (updated_at, task_id) < ($3, $4)
+        where lane = part.id and worker is null and (updated_at, task_id) < ($3, $4)
           and updated_at >= $6 and updated_at < $7
         order by updated_at desc, task_id desc limit $5) q
-    where l.job_id = any ($1) and case when l.cancelled_at is null then 0 else 6 end = any ($2)
 ), running as (
     -- Never more than the fleet can hold, so they are sorted as they are.
     select q.task_id, q.updated_at as at
@@ -37,22 +55,38 @@ order by at desc, task_id desc limit $5
 -- name: oldest
 with finished as (
     select o.task_id, o.finished_at as at
-    from unnest($1::bigint[]) as j (id) cross join unnest($2::smallint[]) as s (status)
+    from (
+        select j.id, s.status
+        from unnest($1::bigint[]) as j (id) cross join unnest($2::smallint[]) as s (status)
+        cross join lateral (
+            select task_id, finished_at from penstock.outcomes
+            where job_id = j.id and status = s.status and (finished_at, task_id) > ($3, $4)
+              and finished_at >= $6 and finished_at < $7
+            order by finished_at, task_id limit 1) head
+        where s.status >= 2
+        order by head.finished_at, head.task_id limit $5) part
     cross join lateral (
         select task_id, finished_at from penstock.outcomes
-        where job_id = j.id and status = s.status and (finished_at, task_id) > ($3, $4)
+        where job_id = part.id and status = part.status and (finished_at, task_id) > ($3, $4)
           and finished_at >= $6 and finished_at < $7
         order by finished_at, task_id limit $5) o
-    where s.status >= 2
 ), waiting as (
     select q.task_id, q.updated_at as at
-    from penstock.lanes l
+    from (
+        select l.id
+        from penstock.lanes l
+        cross join lateral (
+            select task_id, updated_at from penstock.queue
+            where lane = l.id and worker is null and (updated_at, task_id) > ($3, $4)
+              and updated_at >= $6 and updated_at < $7
+            order by updated_at, task_id limit 1) head
+        where l.job_id = any ($1) and case when l.cancelled_at is null then 0 else 6 end = any ($2)
+        order by head.updated_at, head.task_id limit $5) part
     cross join lateral (
         select task_id, updated_at from penstock.queue
-        where lane = l.id and worker is null and (updated_at, task_id) > ($3, $4)
+        where lane = part.id and worker is null and (updated_at, task_id) > ($3, $4)
           and updated_at >= $6 and updated_at < $7
         order by updated_at, task_id limit $5) q
-    where l.job_id = any ($1) and case when l.cancelled_at is null then 0 else 6 end = any ($2)
 ), running as (
     select q.task_id, q.updated_at as at
     from penstock.lanes l
@@ -134,9 +168,9 @@ left join lateral (
 order by wanted.place
 
 -- name: jobs_at_work
--- Jobs of an owner (null: of anybody) that may hold unfinished items, newest first. Here and below
--- without the jobs that Penstock makes itself, such as an action on a selection: they are about the others.
-select j.id from (
+-- Jobs of an owner (null: of anybody) that may hold unfinished items, all of them. Here and below without the jobs that
+-- Penstock makes itself, such as an action on a selection: they are about the others. As one array: there may be many.
+select coalesce(array_agg(j.id), '{}') from (
     select job_id from penstock.lanes where active and job_id is not null and ($1::text is null or owner = $1)
     union
     select l.job_id from penstock.wakes w join penstock.lanes l on l.id = w.lane where l.job_id is not null) open
@@ -144,24 +178,20 @@ join penstock.jobs j on j.id = open.job_id and j.deleted_at is null
 where ($1::text is null or j.owner = $1)
   and ($2::text is null or j.metadata ->> 'type' = $2) and ($3::text is null or j.pipeline = $3)
   and not starts_with(j.pipeline, 'penstock.')
-order by j.id desc limit $4
 
 -- name: jobs_of
--- The newest jobs of an owner, whatever became of them. A filter looks at a bounded number, so that none is slow.
-select id from (
-    select id, metadata, pipeline from penstock.jobs
-    where deleted_at is null and owner = $1 order by id desc limit 10000) newest
-where ($2::text is null or metadata ->> 'type' = $2) and ($3::text is null or pipeline = $3)
+-- The jobs of an owner, whatever became of them.
+select coalesce(array_agg(id), '{}') from penstock.jobs
+where deleted_at is null and owner = $1
+  and ($2::text is null or metadata ->> 'type' = $2) and ($3::text is null or pipeline = $3)
   and not starts_with(pipeline, 'penstock.')
-order by id desc limit $4
 
 -- name: jobs_of_all
 -- The same of everybody.
-select id from (
-    select id, metadata, pipeline from penstock.jobs where deleted_at is null order by id desc limit 10000) newest
-where ($1::text is null or metadata ->> 'type' = $1) and ($2::text is null or pipeline = $2)
+select coalesce(array_agg(id), '{}') from penstock.jobs
+where deleted_at is null
+  and ($1::text is null or metadata ->> 'type' = $1) and ($2::text is null or pipeline = $2)
   and not starts_with(pipeline, 'penstock.')
-order by id desc limit $3
 
 -- name: of_job
 -- Which of these tasks belong to the job.

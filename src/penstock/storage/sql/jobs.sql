@@ -115,11 +115,15 @@ with empty as (
 delete from penstock.jobs where id in (select id from empty) returning id
 
 -- name: finished_tasks
--- The oldest finished tasks of a job in one status. The caller takes them away, so the next call finds the next ones;
--- $3 keeps out those that end again in the meantime.
-select task_id from penstock.outcomes
-where job_id = $1 and status = $2 and finished_at <= $3
-order by finished_at, task_id limit $4
+-- The finished tasks of a job in one status behind the place ($5, $6), oldest ending first; $3 keeps out those that end
+-- again in the meantime. Whether attempts are left is a column and not a filter: a page reads $4 rows and no more.
+select o.task_id, o.finished_at,
+       o.attempts < (select coalesce((t.options ->> 'max_attempts')::smallint, s.max_attempts)
+                     from penstock.tasks t cross join penstock.stages s
+                     where t.id = o.task_id and s.id = o.stage) as attempts_left
+from penstock.outcomes o
+where o.job_id = $1 and o.status = $2 and o.finished_at <= $3 and (o.finished_at, o.task_id) > ($5, $6)
+order by o.finished_at, o.task_id limit $4
 
 -- name: now
 select now()

@@ -6,7 +6,7 @@ with taken as (
     delete from penstock.outcomes o
     where o.task_id = any ($1::bigint[]) and o.status = any ($2::smallint[])
       -- What was edited lives on in its copy.
-      and not (o.status = 5 and o.error ->> 'type' = 'Replaced' and o.error ? 'task_id')
+      and not (o.status = 5 and o.error is not null and o.error ->> 'type' = 'Replaced' and o.error ? 'task_id')
     returning o.*
 ), placed as (
     select k.*, s.position, coalesce(target.id, k.stage) as target,
@@ -73,15 +73,24 @@ select count(*) from taken
 
 -- name: expire
 -- Finished tasks beyond retention, a small batch at a time. Dead letters ($2) may be kept longer or shorter than the others
--- ($1), and have an index of their own.
+-- ($1), and have an index of their own. Where $1 or $2 is null, only tasks that belong to no job are removed, after $4. They
+-- lie among what is kept, so only what ended from $5 to $6 is read: the caller goes on from there.
 with old_others as (
     select task_id from penstock.outcomes
     where status <> 3 and finished_at < now() - $1 * interval '1 second' limit $3 for update skip locked
 ), old_dead as (
     select task_id from penstock.outcomes
     where status = 3 and finished_at < now() - $2 * interval '1 second' limit $3 for update skip locked
+), old_single as (
+    select o.task_id from penstock.outcomes o
+    where ($1::double precision is null or $2::double precision is null)
+      and case when o.status = 3 then $2::double precision is null else $1::double precision is null end
+      and o.job_id is null and o.finished_at >= $5 and o.finished_at < least(now() - $4 * interval '1 second', $6)
+      -- The ending of an edited row names no job, but its place in the file is the place of its copy.
+      and not exists (select from penstock.tasks t where t.id = o.task_id and t.job_id is not null)
+    limit $3 for update of o skip locked
 ), old as (
-    select task_id from old_others union all select task_id from old_dead
+    select task_id from old_others union all select task_id from old_dead union all select task_id from old_single
 ), gone as (
     delete from penstock.outcomes where task_id = any (array(select task_id from old))
     returning task_id, lane, stage, status
@@ -101,7 +110,7 @@ with old_others as (
     union all
     select lane, stage, 10, -count(*) from gone where lane in (select id from held) group by 1, 2
 )
-select count(*) from gone
+select (select count(*) from gone) as count, least(now() - $4 * interval '1 second', $6) as until
 
 -- name: clear
 -- The same for endings that a person, or an application, wants to forget before their time: stages $1, statuses $2, ended

@@ -165,6 +165,8 @@ select task_id, cancelled from asked
 with held as (
     select q.task_id, q.lane, q.stage, q.lease, q.run, q.attempt, q.unique_key, r.burned, r.crashed, r.rescued, r.cause, r.error,
            case when r.delay_ms is null then q.run_at
+                -- Hastened between the handler's look and its snooze: what it waits for may be there by now.
+                when q.hastened = q.lease and r.cause in ('snooze', 'not_found') then now()
                 else now() + r.delay_ms * interval '1 millisecond' end as next_run_at,
            case when q.cancel_at is not null then 6
                 when r.crashed and (q.crashes + 1 >= $10 or q.attempt + 1 >= q.max_attempts) then 3
@@ -247,6 +249,32 @@ with chosen as (
 )
 update penstock.queue set run_at = now(), updated_at = now()
 where task_id = any (array(select task_id from chosen)) returning task_id
+
+-- name: leased_in_job
+-- What runners hold of a job: a hasten of the whole job is for these as well.
+select q.task_id from penstock.lanes l
+join penstock.stages s on s.pipeline = l.pipeline
+join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null
+where l.job_id = $1 and l.cancelled_at is null
+
+-- name: note_hasten
+-- Of these tasks, what somebody holds: the note says under which lease it was hastened, and the release reads it. Returns
+-- the tasks whose row is locked, because they are being settled: waiting for several of them while others are held here
+-- could end in a deadlock with that settle.
+with leased as (
+    select task_id from penstock.queue
+    where task_id = any ($1::bigint[]) and worker is not null and hastened is distinct from lease
+), free as (
+    select q.task_id from penstock.queue q where q.task_id in (select task_id from leased) for update skip locked
+), noted as (
+    update penstock.queue q set hastened = q.lease from free f where q.task_id = f.task_id and q.worker is not null
+    returning q.task_id
+)
+select task_id from leased where task_id not in (select task_id from noted)
+
+-- name: note_hasten_of_one
+-- The same, for a task that is being settled: waits for that. If it snoozes by then, the hasten that follows finds it waiting.
+update penstock.queue set hastened = lease where task_id = $1 and worker is not null
 
 -- name: sweep_cancelled
 -- Ends what still waits in cancelled lanes, or in those of one job, a batch at a time. The cancel itself touched only the lane.

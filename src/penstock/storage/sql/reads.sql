@@ -87,7 +87,7 @@ where s.task_id = any ($1::bigint[])
 -- Waiting and running per stage from the counters of lanes that may hold something, and the oldest due row that
 -- could run: one probe per stage and active lane.
 select s.id, s.pipeline, s.name, s.position, s.max_running, s.max_attempts, s.paused_at, s.paused_by, s.pause_reason,
-       s.policy::text as policy,
+       s.policy::text as policy, s.application,
        coalesce(c.arrived, 0)::bigint as present, coalesce(q.leased, 0) as running, w.oldest_at, w.next_at,
        w.held, now() as read_at
 from penstock.stages s
@@ -228,7 +228,7 @@ select now() as read_at, t.id as task_id, t.job_id, q.task_id is not null as que
        l.paused_at as lane_paused_at, l.paused_by as lane_paused_by, l.pause_reason as lane_pause_reason,
        l.cancelled_at as lane_cancelled_at, l.cancelled_by as lane_cancelled_by,
        w.name as worker_name, w.lease_until, w.stopped_at, w.died_at,
-       a.cause, a.next_run_at, a.error ->> 'type' as cause_type, a.error ->> 'message' as cause_message,
+       a.cause, a.next_run_at, aw.name as cause_worker, a.error ->> 'type' as cause_type, a.error ->> 'message' as cause_message,
        a.error ->> 'key' as limit_key, nullif(x.blocked_until, '-infinity') as blocked_until, x.blocked_reason
 from penstock.tasks t
 left join penstock.queue q on q.task_id = t.id
@@ -238,8 +238,9 @@ left join penstock.lanes l on l.id = coalesce(q.lane, o.lane)
 left join penstock.workers w on w.id = coalesce(q.worker, o.worker)
 left join lateral (
     -- The last event of its history says what it waits for.
-    select cause, next_run_at, error from penstock.attempts
+    select cause, next_run_at, error, worker from penstock.attempts
     where task_id = t.id order by at desc limit 1) a on true
+left join penstock.workers aw on aw.id = a.worker
 left join penstock.limits x on x.key = a.error ->> 'key'
 where t.id = $1
 
@@ -277,6 +278,23 @@ where l.pipeline = $3 and l.active and l.cancelled_at is null and l.paused_at is
 
 -- name: pipelines
 select distinct pipeline from penstock.stages order by pipeline
+
+-- name: skewed
+-- Stages with tasks that wait for a worker of another release for longer than so many seconds, and the oldest of each.
+-- Looks at the newest 1,000 releases of the last hour: a wait lasts at most 15 minutes, so older ones are over.
+select s.pipeline, s.name, count(*) as n, min(f.since) as since, now() as read_at,
+       (array_agg(a.task_id order by f.since))[1] as task_id,
+       (array_agg(a.error ->> 'message' order by f.since))[1] as problem
+from (
+    select task_id, run, next_run_at, error from penstock.attempts
+    where cause = 'version skew' and at > now() - interval '1 hour' order by at desc limit 1000) a
+join penstock.queue q on q.task_id = a.task_id and q.run_at = a.next_run_at and q.worker is null
+join penstock.stages s on s.id = q.stage
+cross join lateral (
+    select min(at) as since from penstock.attempts
+    where task_id = a.task_id and run = a.run and cause = 'version skew') f
+where f.since < now() - $1 * interval '1 second'
+group by s.pipeline, s.name order by since
 
 -- name: stages_without_worker
 -- Stages that hold waiting rows although nobody lives who serves them.

@@ -98,6 +98,10 @@ update penstock.schedules set declared = false
 where declared and source = $1 and name <> all ($2::text[])
 returning name
 
+-- name: transfer
+-- With the stages of an application that was renamed: the next declaration must find them as its own.
+update penstock.schedules set source = $2 where source = $1
+
 -- name: create
 -- A person's schedule; an existing one is not touched.
 insert into penstock.schedules (name, cron, timezone, pipeline, input, options, missed, next_fire_at)

@@ -30,7 +30,7 @@ delete from penstock.selections where id in (
 select o.task_id, o.job_id from penstock.outcomes o
 where o.task_id = any ($1::bigint[]) and o.status = any ($2::smallint[]) and o.finished_at <= $3
   -- What was edited lives on in its copy.
-  and not (o.status = 5 and o.error ->> 'type' = 'Replaced' and o.error ? 'task_id')
+  and not (o.status = 5 and o.error is not null and o.error ->> 'type' = 'Replaced' and o.error ? 'task_id')
   and not exists (select from penstock.jobs j where j.id = o.job_id and j.deleted_at is not null)
 order by o.task_id for update of o
 

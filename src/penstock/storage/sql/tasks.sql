@@ -53,6 +53,11 @@ where s.task_id = $1
 -- By the database's clock: how long ago it was stored.
 select extract(epoch from now() - created_at)::double precision from penstock.tasks where id = $1
 
+-- name: left
+-- How long ago a worker first left it for another release, in this run of the task.
+select extract(epoch from now() - min(at))::double precision from penstock.attempts
+where task_id = $1 and run = $2 and cause = 'version skew'
+
 -- name: history
 select a.at, a.lease, a.worker, a.stage, a.run, a.attempt, a.burned, a.cause, a.error::text as error, a.next_run_at,
        s.name as stage_name, w.name as worker_name

@@ -1,0 +1,72 @@
+"""Stores what an application declares: its stages, under the name of the application, and its schedules.
+
+Whoever runs tasks does so when it is opened. A service and a command only store tasks for others to run, perhaps with
+an application that nobody runs on this database: they register a pipeline together with its first task.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.engine import scheduling
+from penstock.engine.definition import PipelineDefinition, is_internal
+from penstock.storage import stages
+from penstock.storage.stages import Declared
+
+if TYPE_CHECKING:
+    from penstock.engine.app import Penstock
+
+Connection = Any
+
+
+async def register(app: "Penstock", connection: Connection) -> None:
+    """All of it."""
+    for pipeline in app.pipelines.values():
+        app.stage_ids |= await register_pipeline(app, connection, pipeline)
+    await scheduling.declare(connection, app.schedules.values(), source=app.name)
+
+
+async def register_pipeline(
+    app: "Penstock", connection: Connection, pipeline: PipelineDefinition
+) -> dict[tuple[str, str], int]:
+    """The ids of its stages. Raises :class:`PipelineTaken` where it belongs to another application."""
+    declared = [
+        Declared(
+            name=stage.name,
+            position=stage.position,
+            max_attempts=stage.max_attempts or app.settings.max_attempts_error,
+            max_running=stage.max_running,
+            policy=stage.policy(),
+        )
+        for stage in pipeline.stages
+    ]
+    application = None if is_internal(pipeline.name) else app.name
+    ids = await stages.register(connection, pipeline.name, declared, application)
+    return {(pipeline.name, name): stage_id for name, stage_id in ids.items()}
+
+
+async def read(app: "Penstock", connection: Connection) -> None:
+    """What others registered of it."""
+    app.stage_ids |= await stages.ids(connection, list(app.pipelines))
+
+
+async def first_stage(app: "Penstock", connection: Connection, pipeline: PipelineDefinition) -> int:
+    """The id of the stage that takes new tasks, registered on ``connection`` if nobody has done so. 0 for a task that
+    is not declared here: the database knows it by its name, or refuses it."""
+    if not pipeline.stages:
+        return 0
+    place = (pipeline.name, pipeline.first.name)
+    if (known := app.stage_ids.get(place)) is not None:
+        return known
+    found = await stages.ids(connection, [pipeline.name])
+    if place not in found:
+        found = await register_pipeline(app, connection, pipeline)
+    # The caller's transaction may be taken back, and the stages with it.
+    if not connection.is_in_transaction():
+        app.stage_ids |= found
+    return found[place]
+
+
+async def ensure(app: "Penstock", pipeline: PipelineDefinition) -> None:
+    """For a task that is stored on a connection of another driver."""
+    if pipeline.stages and (pipeline.name, pipeline.first.name) not in app.stage_ids:
+        async with app.connection() as connection:
+            await first_stage(app, connection, pipeline)

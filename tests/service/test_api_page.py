@@ -32,6 +32,4 @@ def test_the_page_lists_every_route_and_no_other() -> None:
 
 
 def test_the_page_says_who_may_call_a_route_as_the_matrix_does() -> None:
-    assert _page() == {
-        route: _WHO[row.access] + (", session" if row.session else "") for route, row in ROWS.items()
-    }
+    assert _page() == {route: _WHO[row.access] + (", session" if row.session else "") for route, row in ROWS.items()}

@@ -139,13 +139,13 @@ class _EngineSettings(BrokerSettings):
         10,
         ge=1,
         le=1000,
-        description="Rescues from lost workers before a task is a dead letter; from half of them on it runs alone.",
+        description="Rescues from lost workers before a task becomes a dead letter; from half of them it runs alone.",
     )
     version_skew_days: float = Field(
         7.0,
         ge=0,
         le=36_500,
-        description="How long a task waits for a worker of another release if its arguments do not fit; 0: not at all.",
+        description="How long a task whose arguments do not match its handler waits for another release; 0: never.",
     )
     max_result_bytes: int = Field(
         16 * 1024 * 1024, ge=1024, le=200 * 1024 * 1024, description="Largest result that is stored."
@@ -154,7 +154,7 @@ class _EngineSettings(BrokerSettings):
         None,
         gt=0,
         le=36_500,
-        description="Finished tasks are removed after so many days. Unset: items of jobs are kept, others 30 days.",
+        description="Days that finished tasks are kept. Unset: tasks of jobs are kept forever, others for 30 days.",
     )
 
     # ---- taking in
@@ -193,9 +193,7 @@ class _EngineSettings(BrokerSettings):
     )
 
     # ---- the database link
-    connect_timeout_seconds: float = Field(
-        5.0, gt=0, le=300, description="A connection that takes longer has failed; counted for each host."
-    )
+    connect_timeout_seconds: float = Field(5.0, gt=0, le=300, description="Timeout for opening a connection, per host.")
     command_timeout_seconds: float = Field(
         30.0, gt=0, le=3600, description="A statement without an answer for so long has failed."
     )
@@ -312,7 +310,7 @@ def _url_problem(url: str) -> str | None:
         port = host.rpartition("]")[2].partition(":")[2]
         if port and not (port.isdecimal() and int(port) <= 65535):
             if "@" in rest and "@" not in authority:  # what looks like a port is the beginning of the password
-                return f"a / ? or # of the password has to be written as %2F %3F %23; {_URL_EXAMPLE}"
+                return f"escape /, ? and # in the password as %2F, %3F and %23; {_URL_EXAMPLE}"
             return f"{port!r} is no port; {_URL_EXAMPLE}"
     return None
 

@@ -105,7 +105,8 @@ class PipelineTaken(UsageError):
         super().__init__(
             f"{shown} declares {pipeline!r}, which belongs to the application {owner!r} in this database: each would"
             " run the other's tasks. Rename one of them (name=…), or use another database. If the application was"
-            f" renamed, `penstock stages transfer {quote(owner)} {quote(application or 'NEW')}` gives it its stages."
+            f" renamed, run `penstock stages transfer {quote(owner)} {quote(application or 'NEW')}`; to move one"
+            f" pipeline, add `--only {quote(pipeline)}`."
         )
 
 
@@ -275,12 +276,12 @@ class DatabaseReadOnly(DatabaseError):
         self.hosts = hosts
         if hosts:
             sentence = (
-                f"No host takes writes ({hosts}). "
-                "Wait until one is the primary, or name the primary in PENSTOCK_DATABASE_URL."
+                f"No host accepts writes ({hosts}). "
+                "Wait for the failover to finish, or add the primary to PENSTOCK_DATABASE_URL."
             )
         else:
             sentence = (
-                "The database only takes reads (a standby, or a read-only server). "
+                "The database is read-only (a standby, or a server in read-only mode). "
                 "Point PENSTOCK_DATABASE_URL at the primary."
             )
         super().__init__(sentence)

@@ -60,7 +60,9 @@ def answering(database_url: str) -> Answering:
         (["", "ZD-0007", "Zephyr", ""], {"title": "Drill", "brand": "Zephyr", "sku": "zd 0007"}, "sku", 1.0),
         (["", "ZD-0007", "Zephyr", ""], {"title": "Drill", "brand": "Zephyr", "sku": "ZD-0008"}, None, None),
         (["", "ZD-0007", "Zephyr", ""], {"title": "Drill", "brand": "Corvane", "sku": "ZD-0007"}, None, None),
-        # A GTIN that is no GTIN says nothing.
+        # A GTIN that is no GTIN says nothing, and neither does an article number that is only a placeholder.
+        (["", "N/A", "", "Oak table"], {"title": "Iron bolt", "sku": "n/a"}, None, None),
+        (["", "-", "", "Oak table"], {"title": "Iron bolt", "sku": "/"}, None, None),
         ([gtin(7), "", *DRILL[2:]], {"title": "Zephyr Hammer Drill 600 W keyless", "gtin": "n/a"}, "gtin", 1.0),
     ],
 )

@@ -343,7 +343,7 @@ def test_a_feature_that_is_off_leaves_the_navigation_and_its_address_says_so(loo
 
 def test_failed_items_follow_ended_ones_and_the_question_says_so(looker: Looker) -> None:
     page = looker.page("root", "/settings?tab=retention")
-    expect(page.get_by_role("region", name="Dead letters")).to_contain_text("Follows ended items: kept for ever")
+    expect(page.get_by_role("region", name="Dead letters")).to_contain_text("Follows ended items: kept forever")
     ended = page.get_by_role("region", name="Ended items and jobs")
     ended.get_by_label("Ended items and jobs: days").fill("7")
     ended.get_by_role("button", name="Save").click()
@@ -366,7 +366,7 @@ def test_a_shorter_retention_asks_first_and_is_taken_back(looker: Looker, world:
     expect(page.get_by_text("Changed by root")).to_be_visible()
     kept = {one["name"]: one["days"] for one in world.api("root").get("/api/settings").json()["retention"]}
     assert kept["auditDays"] == 400
-    page.get_by_role("button", name="Back to for ever").click()
+    page.get_by_role("button", name="Back to forever").click()
     expect(page.get_by_text("Changed by root")).to_have_count(0)
 
 

@@ -249,7 +249,7 @@ async def test_a_fleet_whose_database_only_takes_reads_is_not_ready_and_says_so(
     assert "penstock_database_up 1.0" in (await fleet.exposition.render()).decode()
     name = await connection.fetchval("select current_database()")
     await connection.execute(f'alter database "{name}" set default_transaction_read_only = on')
-    assert (await fleet.unready() or "").startswith("The database only takes reads")
+    assert (await fleet.unready() or "").startswith("The database is read-only")
     assert "penstock_database_up 0.0" in (await fleet.exposition.render()).decode()
 
 

@@ -19,6 +19,7 @@ from penstock.engine.observe.exposition import Exposition, RunnerView
 from penstock.engine.run import decide_error
 from penstock.engine.worker import adaptation as adapting
 from penstock.engine.worker.adaptation import Adaptation
+from penstock.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable
 from penstock.model import Claimed, Release
 
 PATIENCE_SECONDS = 20
@@ -117,6 +118,22 @@ def test_a_spaced_retry_waits_longer_and_not_beyond_the_cap(cap_seconds, delay_s
     settlement = decide_error(Claimed.of(task_id=1, lease=1), stage, ConnectionError("away"))
     assert isinstance(settlement, Release)
     assert settlement.delay_seconds == delay_seconds
+
+
+@pytest.mark.parametrize(
+    "error", [DatabaseUnavailable(what="away", next_step="Wait."), DatabaseReadOnly(), DatabaseFull(what="disk")]
+)
+def test_a_database_that_cannot_answer_a_handler_burns_no_attempt_and_is_given_more_time_each_time(error):
+    stage: Any = SimpleNamespace(
+        definition=SimpleNamespace(retry=RetryPolicy(base_seconds=1, jitter=0)), retry_spacing=1
+    )
+    delays = []
+    for rescues in range(4):
+        settlement = decide_error(Claimed.of(task_id=1, lease=1, rescues=rescues), stage, error)
+        assert isinstance(settlement, Release)
+        assert (settlement.cause, settlement.burned) == ("database", False)
+        delays.append(settlement.delay_seconds)
+    assert delays == [1, 2, 4, 8]
 
 
 async def test_a_stage_whose_runs_fail_shows_it_in_the_status_that_the_fleet_sees(app, working, heard):

@@ -138,5 +138,5 @@ async def test_a_runner_reports_that_its_database_only_takes_reads(app, working)
         async with health._database.acquire() as connection:
             await connection.execute("set default_transaction_read_only = on")
         problems = (await health.run_once()).problems
-        assert any(problem.startswith("The database only takes reads") for problem in problems), problems
+        assert any(problem.startswith("The database is read-only") for problem in problems), problems
         assert not any("does not answer" in problem for problem in problems)

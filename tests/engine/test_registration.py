@@ -6,6 +6,7 @@ import asyncpg
 import pytest
 
 from penstock import Penstock
+from penstock.apps import catalogue
 from penstock.config import load
 from penstock.engine.events import Events
 from penstock.engine.steering import stages
@@ -161,6 +162,25 @@ async def test_the_tasks_of_penstock_itself_belong_to_no_application(database_ur
         selection_actions.install(one)
     async with first, second:
         assert await rows(OWNERS) == [("penstock.selection", None)]
+
+
+async def test_applications_that_install_the_same_extension_share_its_pipelines(database_url, rows):
+    first, second = application(database_url, "shop"), application(database_url, "agency")
+    for one in (first, second):
+        catalogue.install(one)
+    async with first, second:
+        assert set(await rows(OWNERS)) == {("catalogue", "penstock.apps"), ("catalogue.forget", "penstock.apps")}
+        with pytest.raises(PipelineTaken, match=r"penstock\.apps"):
+            await application(database_url, "gallery", "catalogue").open()
+
+
+async def test_a_service_does_not_store_tasks_for_another_application_that_declares_the_same_name(database_url):
+    async with application(database_url, "shop", "send"):
+        service = application(database_url, "agency", "send")
+        service.use(service.settings, Events(), registers=False)
+        async with service:
+            with pytest.raises(PipelineTaken, match="shop"):
+                await service.enqueue("send", {"n": 1})
 
 
 async def test_work_may_be_stored_for_another_application_by_its_name(database_url):

@@ -24,7 +24,7 @@ async def test_a_token_makes_no_token_and_sets_no_password(service: Service) -> 
             await client.post(TOKENS, json={"name": "mine"}, headers=headers),
             await client.put("/api/me/password", json=password, headers=headers),
         ):
-            assert (answer.status_code, "signed-in session" in answer.json()["detail"]) == (403, True), answer.text
+            assert (answer.status_code, "requires a session" in answer.json()["detail"]) == (403, True), answer.text
     root = await service.client("root")
     assert (await root.post("/api/users/root/login-link")).status_code == 403, "a link is a session"
     kept = "select (select count(*) from penstock.tokens), (select count(password_hash) from penstock.users)"

@@ -1,4 +1,4 @@
-"""A server that only takes reads: every write is a 503 with the reason, and nothing is left to restart afterwards."""
+"""A read-only server: every write is a 503 with the reason, and nothing is left to restart afterwards."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ import pytest
 
 from tests.service.conftest import Service
 
-_REASON = "The database only takes reads"
+_REASON = "The database is read-only"
 Switch = Callable[[str], Awaitable[None]]
 
 

@@ -17,7 +17,7 @@ from tests.cli.conftest import Call, call
 from tests.crash.servers import OlderServer, folder_for_a_server, migrated_server
 
 __all__ = ["call"]  # a fixture
-_READ_ONLY = "The database only takes reads (a standby, or a read-only server)."
+_READ_ONLY = "The database is read-only (a standby, or a server in read-only mode)."
 _APP = "penstock.cli.demo_app:app"
 
 

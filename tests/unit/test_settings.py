@@ -43,8 +43,8 @@ def test_every_setting_can_say_what_it_may_be():
         ("postgresql+asyncpg://me:hidden@db/app", "it begins with postgresql+asyncpg://"),
         ("postgresql://me:hidden@db:54x2/app?password=hidden", "'54x2' is no port"),
         ("postgresql://db:70000/app", "'70000' is no port"),
-        ("postgresql://me:hidden#s@db/app", "a / ? or # of the password has to be written as"),
-        ("postgresql://me:hidden/s@db/app", "a / ? or # of the password has to be written as"),
+        ("postgresql://me:hidden#s@db/app", "escape /, ? and # in the password as"),
+        ("postgresql://me:hidden/s@db/app", "escape /, ? and # in the password as"),
     ],
 )
 def test_a_wrong_database_url_is_refused_without_its_password(monkeypatch: pytest.MonkeyPatch, url: str, said: str):

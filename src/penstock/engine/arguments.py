@@ -6,6 +6,7 @@ A function whose parameters are all plain JSON types skips the second step, whic
 import inspect
 import typing
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, NotRequired
 
 import orjson
@@ -73,8 +74,10 @@ class Arguments:
         stored: dict[str, Any] = self._adapter.dump_python(checked, mode="json")
         if not self._read_back:
             # Once: whether a type can be read from its own JSON depends on the type. No worker could call the handler.
-            self.revive(stored)
-            self._read_back = True
+            # What is no JSON at all is refused where it is encoded, with the value named.
+            with suppress(TypeError, UnicodeEncodeError):
+                self.revive(stored)
+                self._read_back = True
         return stored
 
     def revive(self, stored: Mapping[str, Any]) -> dict[str, Any]:

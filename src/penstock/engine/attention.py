@@ -71,11 +71,11 @@ def of_skew(stages: Sequence[Mapping[str, Any]]) -> list[Attention]:
 
 def skew_sentence(stage: Mapping[str, Any]) -> str:
     """For the doctor, too."""
-    label, verb = stage_label(stage["pipeline"], stage["name"]), "waits" if stage["n"] == 1 else "wait"
+    label, verb = stage_label(stage["pipeline"], stage["name"]), "has" if stage["n"] == 1 else "have"
     waits = span((stage["read_at"] - stage["since"]).total_seconds())
     return (
-        f"{_many(stage['n'], 'task')} of {label} {verb} for a worker of another release, the oldest for {waits}:"
-        f" {stage['problem']}."
+        f"{_many(stage['n'], 'task')} of {label} {verb} been waiting for a worker of another release,"
+        f" the oldest for {waits}: {stage['problem']}."
     )
 
 

@@ -179,7 +179,7 @@ class PipelineDefinition:
             return dict(metadata)
         given = metadata["options"]
         if not isinstance(given, Mapping):
-            raise UsageError(f"The options of {self.name!r} have to be an object, not {type(given).__name__}.")
+            raise UsageError(f"Invalid options for {self.name!r}: must be an object, not {type(given).__name__}.")
         return {**metadata, "options": {**given, **self.check_options(given)}}
 
     @property

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from penstock.engine.app import Penstock
 
 Connection = Any
+BUNDLED = "penstock.apps"
 
 
 async def register(app: "Penstock", connection: Connection) -> None:
@@ -38,25 +39,33 @@ async def register_pipeline(
         )
         for stage in pipeline.stages
     ]
-    application = None if is_internal(pipeline.name) else app.name
-    ids = await stages.register(connection, pipeline.name, declared, application)
+    ids = await stages.register(connection, pipeline.name, declared, owner_of(app, pipeline))
     return {(pipeline.name, name): stage_id for name, stage_id in ids.items()}
+
+
+def owner_of(app: "Penstock", pipeline: PipelineDefinition) -> str | None:
+    """The application a pipeline belongs to. The extensions run the same code in every application that installs them,
+    so they share their pipelines; Penstock's own tasks belong to nobody."""
+    if is_internal(pipeline.name):
+        return None
+    return BUNDLED if pipeline.first.function.__module__.startswith(f"{BUNDLED}.") else app.name
 
 
 async def read(app: "Penstock", connection: Connection) -> None:
     """What others registered of it."""
-    app.stage_ids |= await stages.ids(connection, list(app.pipelines))
+    owners = {name: owner_of(app, pipeline) for name, pipeline in app.pipelines.items()}
+    app.stage_ids |= await stages.ids(connection, owners)
 
 
 async def first_stage(app: "Penstock", connection: Connection, pipeline: PipelineDefinition) -> int:
     """The id of the stage that takes new tasks, registered on ``connection`` if nobody has done so. 0 for a task that
-    is not declared here: the database knows it by its name, or refuses it."""
+    is not declared here: the database knows it by its name, or refuses it. Raises :class:`PipelineTaken`."""
     if not pipeline.stages:
         return 0
     place = (pipeline.name, pipeline.first.name)
     if (known := app.stage_ids.get(place)) is not None:
         return known
-    found = await stages.ids(connection, [pipeline.name])
+    found = await stages.ids(connection, {pipeline.name: owner_of(app, pipeline)})
     if place not in found:
         found = await register_pipeline(app, connection, pipeline)
     # The caller's transaction may be taken back, and the stages with it.

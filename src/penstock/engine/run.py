@@ -13,7 +13,6 @@ from penstock.engine.retry import ErrorClass, RetryPolicy, Verdict, classify, de
 from penstock.engine.tracing import tracing_enabled
 from penstock.engine.version_skew import left, misfit
 from penstock.errors import (
-    DatabaseUnavailable,
     NotStorable,
     PayloadTooLarge,
     PermanentError,
@@ -39,6 +38,7 @@ from penstock.model import (
     seconds,
 )
 from penstock.storage.checkpoints import Origin
+from penstock.storage.database import AWAY
 
 _MAX_ERROR_BYTES = 64 * 1024
 
@@ -267,7 +267,7 @@ def decide_error(claimed: Claimed, stage: LiveStage, error: BaseException) -> Se
     policy = stage.definition.retry
     if isinstance(error, ProcessDied):
         return _crashed(claimed, policy, error)
-    if isinstance(error, TransactionLost | DatabaseUnavailable):
+    if isinstance(error, (TransactionLost, *AWAY)):
         return _interrupted(claimed, policy, error)
     verdict = Verdict(kind=ErrorClass.TIMEOUT) if isinstance(error, DeadlinePassed) else classify(error, policy)
     described = encode(describe(error, verdict.kind), what="error", limit_bytes=_MAX_ERROR_BYTES)
@@ -312,16 +312,17 @@ def _crashed(claimed: Claimed, policy: RetryPolicy, error: ProcessDied) -> Relea
     )
 
 
-def _interrupted(claimed: Claimed, policy: RetryPolicy, error: TransactionLost | DatabaseUnavailable) -> Release:
+def _interrupted(claimed: Claimed, policy: RetryPolicy, error: BaseException) -> Release:
     """The database's fault: no attempt is burned. A statement that ends its connection every time must end as well,
-    so a loss inside the block counts as a rescue."""
+    so a loss inside the block counts as a rescue, and the delay grows with those: an outage of seconds must not use
+    them up."""
     described = describe(error, ErrorClass.TRANSIENT)
     return Release(
         task_id=claimed.task_id,
         lease=claimed.lease,
         stage=claimed.stage,
         cause="database",
-        delay_seconds=policy.delay_seconds(claimed.attempt + 1),
+        delay_seconds=policy.delay_seconds(claimed.attempt + claimed.rescues + 1),
         rescued=error.began if isinstance(error, TransactionLost) else True,
         error=encode(described, what="error", limit_bytes=_MAX_ERROR_BYTES),
     )

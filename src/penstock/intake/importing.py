@@ -67,7 +67,7 @@ class Importing:
             return {"rows": found.rows_stored, "state": found.state}
         if found.pipeline not in self._app.pipelines:
             reason = (
-                f"the application {self._app.name!r} does not have {found.pipeline!r}; a worker that has it goes on"
+                f"application {self._app.name!r} has no pipeline {found.pipeline!r}; waiting for a worker that has it"
             )
             return Snooze(_NOT_HERE_SECONDS, reason)
         batches = Batches(self._app, found)

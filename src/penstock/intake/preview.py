@@ -255,8 +255,8 @@ def _doubtful(head: bytes, reading: Reading) -> list[Trouble]:
     rival = guess.rival
     word, instead = _around_difference(rival.word, rival.instead_of), _around_difference(rival.instead_of, rival.word)
     sentence = (
-        f"The encoding is a guess: {guess.encoding}, which reads “{instead}”. {rival.encoding} would read “{word}”. "
-        f"If that is right, choose {rival.encoding} as the encoding."
+        f"Encoding guessed: {guess.encoding} reads “{instead}”, {rival.encoding} would read “{word}”. "
+        f"If the second is right, choose {rival.encoding}."
     )
     return [Trouble(sentence=sentence)]
 

@@ -136,8 +136,8 @@ def _with_session(request: Request, actor: Annotated[Actor, Depends(current)]) -
     if session_of(request) is None:
         raise Problem(
             403,
-            "This needs a signed-in session; a token cannot do it. Sign in with a browser, or use `penstock tokens"
-            " create`, `penstock users password` or `penstock users login` on the machine.",
+            "This route requires a session; API tokens are not accepted. Sign in with a browser, or run `penstock"
+            " tokens create`, `penstock users password` or `penstock users login` on the server.",
         )
     return actor
 

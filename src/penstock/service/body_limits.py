@@ -134,4 +134,4 @@ def _announced_bytes(request: Request) -> int:
 
 
 def _too_large(limit_bytes: int, of_what: str) -> Problem:
-    return Problem(413, f"The limit is {limit_bytes:,} bytes for a request{of_what}.", limitBytes=limit_bytes)
+    return Problem(413, f"Request body too large: the limit is {limit_bytes:,} bytes{of_what}.", limitBytes=limit_bytes)

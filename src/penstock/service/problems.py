@@ -31,7 +31,7 @@ _TITLES = {
     403: "Not allowed",
     404: "Not found",
     405: "The method is not answered here",
-    408: "Too slow",
+    408: "Request timeout",
     409: "Not possible now",
     411: "The length is missing",
     413: "Too large",

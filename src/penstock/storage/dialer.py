@@ -1,7 +1,7 @@
 """Opens connections: tries the hosts of a URL in turn, and leaves servers that are not wanted.
 
 A standby answers every connection, so a link that was opened during a failover would stay there for ever. PostgreSQL
-reports at the login whether it only takes reads: a usable server costs no question.
+reports at the login whether it is read-only: a usable server costs no question.
 """
 
 import asyncio
@@ -36,8 +36,8 @@ class Dialer:
         self._seen = ""
 
     async def dial(self, url: str, **options: Any) -> asyncpg.Connection:
-        """A connection to a server that takes writes, unless the URL asks for another kind. ``options`` are asyncpg's;
-        ``timeout`` counts for each host."""
+        """A connection to a server that accepts writes, unless the URL asks for another kind. ``options`` are
+        asyncpg's; ``timeout`` counts for each host."""
         if self._clock() < self._not_before:
             raise DatabaseReadOnly(hosts=self._seen)
         try:
@@ -116,7 +116,7 @@ def _refusal(failed: Mapping[Host, BaseException], timeout_seconds: float) -> Ba
 
 def _said(error: BaseException, timeout_seconds: float) -> str:
     if isinstance(error, DatabaseReadOnly):
-        return "only takes reads"
+        return "read-only"
     if isinstance(error, TimeoutError):
         return f"no answer within {timeout_seconds:g} s"
     first, _, _ = str(error).partition("\n")
@@ -183,7 +183,7 @@ async def _answers_read_only(connection: Any) -> bool:
 
 
 async def require_writes(connection: Any) -> None:
-    """For whoever only makes sense on a server that takes writes now, however long the connection has been open."""
+    """For whoever only makes sense on a server that accepts writes now, however long the connection has been open."""
     if await _answers_read_only(connection):
         raise DatabaseReadOnly
 

@@ -76,7 +76,7 @@ def address(url: str) -> str:
 
 def _port(text: str) -> int:
     if text and not text.isdecimal():
-        raise InvalidAddress("a port is not a number; write # / ? @ of a password as %23 %2F %3F %40")
+        raise InvalidAddress("a port is not a number; escape #, /, ? and @ in the password as %23, %2F, %3F and %40")
     return int(text or _PORT)
 
 

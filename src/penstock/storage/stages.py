@@ -1,6 +1,6 @@
 """Stages as the tables know them. One function per query of ``sql/stages.sql``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,14 +61,20 @@ async def register(
 async def _registered(connection: Connection, pipeline: str, application: str | None) -> dict[str, Any]:
     rows = await connection.fetch(_sql.registered, pipeline)
     for row in rows:
-        if row["application"] not in (None, application):
+        if _taken(row, application):
             raise PipelineTaken(pipeline=pipeline, application=application, owner=row["application"])
     return {row["name"]: row for row in rows}
 
 
-async def ids(connection: Connection, pipelines: Sequence[str]) -> dict[tuple[str, str], int]:
-    """Of stages that are registered, by pipeline and stage."""
-    return {(row["pipeline"], row["name"]): row["id"] for row in await connection.fetch(_sql.ids, pipelines)}
+def _taken(row: Any, application: str | None) -> bool:
+    return row["application"] not in (None, application)
+
+
+async def ids(connection: Connection, owners: Mapping[str, str | None]) -> dict[tuple[str, str], int]:
+    """Of the stages that are registered, by pipeline and stage. ``owners``: the application of each pipeline; one of
+    another application is left out."""
+    rows = await connection.fetch(_sql.ids, list(owners))
+    return {(row["pipeline"], row["name"]): row["id"] for row in rows if not _taken(row, owners[row["pipeline"]])}
 
 
 async def applications(connection: Connection) -> dict[str, list[str]]:

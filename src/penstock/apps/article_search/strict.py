@@ -44,7 +44,7 @@ TOO_MUCH = (
     f" as they are written. The query has more, {_SO}"
 )
 TOO_SLOW = f"The query as it is written took longer than {TIMEOUT_MS} ms, {_SO}"
-NOTHING_FITS = f"No article was found that fits the query as it is written, {_SO}"
+NOTHING_FITS = f"No article matches the query as written, {_SO}"
 NOT_ALL = (
     f"More than {_MOST_FOUND:,} articles have the words of the phrase; {_MOST_FOUND:,} of them, and the titles, were"
     " looked at. Add a rarer word."

@@ -47,9 +47,10 @@ def by_number(query: Query, answer: Answer) -> Hit | Rejected | None:
         return Rejected(f"it has the GTIN {answer.gtin}")
     if row.gtin is not None and row.gtin == answer.gtin:
         return Hit(match="gtin", score=_EXACT, fields=answer.fields)
-    if row.sku is None or answer.sku is None:
+    asked, answered = _plain(row.sku), _plain(answer.sku)
+    if asked is None or answered is None:
         return None
-    if _plain(row.sku) != _plain(answer.sku):
+    if asked != answered:
         # Shops number as they like: it counts only where the number was asked for.
         return Rejected(f"it has the article number {answer.sku}") if query.kind == "sku" else None
     if _other_brand(row, answer):
@@ -112,6 +113,8 @@ def _stands_in(words: str, text: str) -> bool:
     return f" {words} " in f" {text} "
 
 
-def _plain(number: str) -> str:
-    """Article numbers are written with and without signs between."""
-    return "".join(sign for sign in number.upper() if sign.isalnum())
+def _plain(number: str | None) -> str | None:
+    """Article numbers are written with and without signs between. None: a placeholder such as "-" or "N/A", which
+    many products share."""
+    plain = "".join(sign for sign in (number or "").upper() if sign.isalnum())
+    return plain if any(sign.isdigit() for sign in plain) else None

@@ -97,7 +97,7 @@ def require_bounds(settings: Settings, given: Mapping[str, Any]) -> None:
         raise InvalidSetting("budget", budget, f"use 0 to {MOST_BUDGET:,}, in the currency of the prices")
     models = given.get("models")
     if models is not None and not (isinstance(models, list | tuple) and all(isinstance(one, str) for one in models)):
-        raise InvalidSetting("models", models, "name them in a list")
+        raise InvalidSetting("models", models, "must be a list of model names")
     for name in ("review", "replay", "fresh"):
         if not isinstance(given.get(name), bool | None):
             raise InvalidSetting(name, given[name], "use true or false")

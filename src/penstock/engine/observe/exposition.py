@@ -54,7 +54,7 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
     "penstock_retry_spacing": (("worker", "stage"), "above 1 while most runs fail and retries wait longer"),
     "penstock_runners": ((), "runner processes of this supervisor"),
     "penstock_runners_ready": ((), "of these, those that serve their stages"),
-    "penstock_database_up": ((), "1 if the database answered this request and takes writes"),
+    "penstock_database_up": ((), "1 if the database answered this request and accepts writes"),
 }
 
 # These are there for every stage from the start, at zero, so that a first stale settle or crash shows as an increase.

@@ -85,6 +85,7 @@ class Feed:
         """Nothing can be started here for a while: what was received goes back to the broker, for others."""
         if not self._resting:
             self._resting = True
+            self._room.set()
             if self._receiving is not None:
                 self._receiving.reschedule(0.0)
 

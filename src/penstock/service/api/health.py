@@ -48,7 +48,7 @@ async def healthz() -> Health:
     responses={503: {"description": "Something is missing", "model": Readiness}},
 )
 async def readyz(request: Request) -> Readiness | JSONResponse:
-    """Whether requests can be served: the database answers, takes writes and has the schema; and what is missing.
+    """Whether requests can be served: the database answers, accepts writes and has the schema; and what is missing.
 
     Without a live worker jobs are still taken and kept. Under `penstock up`, which starts workers itself, that is not
     ready; under `penstock serve` it is only said.

@@ -21,7 +21,7 @@ from penstock.stages where pipeline = $1 order by position
 
 -- name: ids
 -- For a process that runs nothing: what others registered.
-select id, pipeline, name from penstock.stages where pipeline = any ($1::text[])
+select id, pipeline, name, application from penstock.stages where pipeline = any ($1::text[])
 
 -- name: applications
 -- Which pipelines belong to which application, for the sentence that says so.

@@ -29,7 +29,7 @@ export function Pending() {
   );
   const filter = useMemo(() => ({ jobId, type: jobType, userId }) as const, [jobId, jobType, userId]);
   return (
-    <Page title="Pending" about="Items of all your jobs that are still to be done, longest waiting first, and why they wait.">
+    <Page title="Pending" about="Unfinished items of all your jobs, longest waiting first, and why each one waits.">
       <PendingList
         label="Pending items"
         scope={JSON.stringify([jobType, jobId, userId])}

@@ -23,7 +23,7 @@ export function SettingsTab({ job }: { job: JobDetail }) {
             ["Owner", job.owner ?? "nobody; admins see it"],
             ["Created", moment(job.createdAt)],
             ["Priority", job.priority === null ? null : `${job.priority} (-100 is served first, 100 last)`],
-            ["Kept", job.retentionDays === null ? "for ever" : `${many(job.retentionDays, "day")} after an item ended`],
+            ["Kept", job.retentionDays === null ? "forever" : `${many(job.retentionDays, "day")} after an item ended`],
             ["Last sign of work", job.lastHeartbeat && moment(job.lastHeartbeat)],
           ]}
         />

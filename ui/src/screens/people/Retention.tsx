@@ -80,7 +80,7 @@ function One({ kept, dead }: { kept: Kept; dead?: Kept }) {
             max={kept.mostDays}
             clampBehavior="none"
             decimalScale={2}
-            placeholder={kept.days === null ? "for ever" : undefined}
+            placeholder={kept.days === null ? "forever" : undefined}
             value={days}
             onChange={(value) => setDays(typeof value === "number" ? value : value.trim() === "" || Number.isNaN(Number(value)) ? "" : Number(value))}
             error={whole !== null && !valid ? `From ${kept.leastDays} to ${kept.mostDays}.` : undefined}
@@ -90,28 +90,28 @@ function One({ kept, dead }: { kept: Kept; dead?: Kept }) {
           </Button>
           {kept.changedBy !== null && (
             <Button variant="default" onClick={() => ask(null)}>
-              Back to {kept.defaultDays === null ? "for ever" : many(kept.defaultDays, "day")}
+              Back to {kept.defaultDays === null ? "forever" : many(kept.defaultDays, "day")}
             </Button>
           )}
         </Group>
       </form>
       <Text size="xs" c="dimmed" mt="xs" component="div">
         {kept.changedBy === null ? (
-          `${kept.name === DEAD ? "Follows ended items" : "As the environment says"}: ${kept.days === null ? "kept for ever" : many(kept.days, "day")}.`
+          `${kept.name === DEAD ? "Follows ended items" : "As the environment says"}: ${kept.days === null ? "kept forever" : many(kept.days, "day")}.`
         ) : (
           <>
-            Changed by {kept.changedBy}, <When at={kept.changedAt} />. Otherwise {kept.defaultDays === null ? "for ever" : many(kept.defaultDays, "day")}.
+            Changed by {kept.changedBy}, <When at={kept.changedAt} />. Otherwise {kept.defaultDays === null ? "forever" : many(kept.defaultDays, "day")}.
           </>
         )}
       </Text>
       {asking !== null && asked !== null && (
         <Confirm title={`${title}: keep ${many(asked, "day")}?`} verb={`Keep ${many(asked, "day")}`} danger onConfirm={() => save(asking.days)} onClose={() => setAsking(null)}>
           Everything of it that is older than {many(asked, "day")} is removed, beginning within a minute. That cannot be taken back. Now it is kept{" "}
-          {kept.days === null ? "for ever" : many(kept.days, "day")}.
+          {kept.days === null ? "forever" : many(kept.days, "day")}.
           {dead && (
             <Text size="sm" mt="xs">
               Failed items follow, unless they have a number of their own under {TITLES[DEAD]}:{" "}
-              {dead.changedBy === null ? "they have none, so they are removed, too." : `they have one, so they are kept ${dead.days === null ? "for ever" : many(dead.days, "day")}.`}
+              {dead.changedBy === null ? "they have none, so they are removed, too." : `they have one, so they are kept ${dead.days === null ? "forever" : many(dead.days, "day")}.`}
             </Text>
           )}
         </Confirm>

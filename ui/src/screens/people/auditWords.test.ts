@@ -28,7 +28,7 @@ test("a change of a role says from what to what", () => {
 
 test("settings are told as people see them", () => {
   const days = entry({ action: "setting.change", kind: "setting", object: "auditDays", details: { before: null, value: 30 } });
-  expect(inWords(days)).toBe("ann changed setting auditDays: for ever → 30 days");
+  expect(inWords(days)).toBe("ann changed setting auditDays: forever → 30 days");
   const flag = entry({ action: "setting.change", kind: "setting", object: "pendingPage", details: { before: true, value: false } });
   expect(inWords(flag)).toBe("ann changed setting pendingPage: on → off");
 });

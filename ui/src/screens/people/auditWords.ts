@@ -181,7 +181,7 @@ function moreOf({ action, details }: AuditEntry): string | null {
 }
 
 function setting(value: unknown): string {
-  if (value === null || value === undefined) return "for ever";
+  if (value === null || value === undefined) return "forever";
   if (typeof value === "boolean") return value ? "on" : "off";
   return typeof value === "number" ? many(value, "day") : String(value);
 }

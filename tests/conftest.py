@@ -1,8 +1,8 @@
 """A real PostgreSQL for every test that asks for one.
 
 One embedded server per test run, shared by the processes of pytest-xdist; ``PENSTOCK_TEST_DATABASE_URL`` puts
-a server of your own in its place. Every process migrates one template database, and a test that asks for
-``database_url`` gets a fresh copy of it, which costs a fifth of a second and no migration.
+a server of your own in its place. A test that asks for ``database_url`` gets a migrated, empty database:
+``tests/databases.py`` says how that is cheap.
 """
 
 import asyncio
@@ -10,18 +10,15 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit, urlunsplit
-from uuid import uuid4
 
 import asyncpg
 import pytest
 from hypothesis import HealthCheck, settings
 
 from penstock.storage import embedded
-from penstock.storage.migrate import migrate
+from tests.databases import Databases
 
 _PREFIX = "penstock-tests-"
 _HOME = "PENSTOCK_TEST_HOME"
@@ -90,21 +87,36 @@ def server_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def template_name(server_url: str) -> Iterator[str]:
-    """A migrated, empty database that nobody is connected to, so that it can be copied."""
-    name = f"penstock_template_{uuid4().hex[:12]}"
-    _run(_make_template(server_url, name))
-    yield name
-    _run(drop_database(server_url, name))
+def databases(server_url: str) -> Iterator[Databases]:
+    made = Databases(server_url)
+    made.open()
+    yield made
+    made.close()
 
 
 @pytest.fixture
-async def database_url(server_url: str, template_name: str) -> AsyncIterator[str]:
-    """A database of its own for one test, migrated and empty; dropped afterwards, whoever is still in it."""
-    name = f"penstock_test_{uuid4().hex[:12]}"
-    await copy_database(server_url, template_name, name)
-    yield with_database(server_url, name)
-    await drop_database(server_url, name)
+async def database_url(databases: Databases) -> AsyncIterator[str]:
+    """A database for one test, migrated and empty; afterwards whoever is still in it is thrown out."""
+    url = databases.take()
+    yield url
+    # In a thread, so that connections of this loop that the test left open hear of their end.
+    await asyncio.to_thread(databases.give_back, url)
+
+
+@pytest.fixture(scope="module")
+def module_database_url(databases: Databases) -> Iterator[str]:
+    """One database for all tests of a file."""
+    url = databases.take()
+    yield url
+    databases.give_back(url)
+
+
+@pytest.fixture
+def bare_url(databases: Databases) -> Iterator[str]:
+    """A database without Penstock in it."""
+    url = databases.bare()
+    yield url
+    databases.drop(url)
 
 
 @pytest.fixture
@@ -113,38 +125,3 @@ async def connection(database_url: str) -> AsyncIterator[asyncpg.Connection]:
     yield opened
     if not opened.is_closed():
         await opened.close()
-
-
-def with_database(url: str, name: str) -> str:
-    """The same server, another database."""
-    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
-
-
-async def copy_database(server_url: str, template: str, name: str) -> None:
-    await _administer(server_url, f'create database "{name}" template "{template}"')
-
-
-async def drop_database(server_url: str, name: str) -> None:
-    await _administer(server_url, f'drop database if exists "{name}" with (force)')
-
-
-async def _make_template(server_url: str, name: str) -> None:
-    await _administer(server_url, f'create database "{name}"')
-    inside = await asyncpg.connect(with_database(server_url, name))
-    try:
-        await migrate(inside)
-    finally:
-        await inside.close()
-
-
-async def _administer(server_url: str, statement: str) -> None:
-    administrator = await asyncpg.connect(server_url)
-    try:
-        await administrator.execute(statement)
-    finally:
-        await administrator.close()
-
-
-def _run(work: Coroutine[Any, Any, None]) -> None:
-    """For fixtures that outlive the event loop of a test."""
-    asyncio.run(work)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from penstock.storage.migrate import migrations
 from penstock.storage.queries import load
 from tests.apps.catalogue_world import World, gtin
 from tests.cli.seeing.command_line import CommandLine
-from tests.conftest import copy_database, drop_database, with_database
 
 MANY = 60_000
 _FILL = """
@@ -146,9 +145,8 @@ async def test_a_misspelled_title_is_found_by_a_wider_guess(world: World):
 # ---------------------------------------------------------------- plans
 
 
-async def _fill(server_url: str, template: str, name: str) -> None:
-    await copy_database(server_url, template, name)
-    connection = await asyncpg.connect(with_database(server_url, name))
+async def _fill(url: str) -> None:
+    connection = await asyncpg.connect(url)
     try:
         await connection.execute(_FILL.replace("$1::int", str(MANY)))
         await connection.execute("vacuum analyze catalogue.products")
@@ -157,11 +155,9 @@ async def _fill(server_url: str, template: str, name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def many_url(server_url: str, template_name: str) -> Iterator[str]:
-    name = f"penstock_products_{uuid4().hex[:12]}"
-    asyncio.run(_fill(server_url, template_name, name))
-    yield with_database(server_url, name)
-    asyncio.run(drop_database(server_url, name))
+def many_url(module_database_url: str) -> str:
+    asyncio.run(_fill(module_database_url))
+    return module_database_url
 
 
 @pytest.fixture
@@ -221,21 +217,15 @@ async def test_brand_and_title_read_at_most_the_products_of_the_brand(many: asyn
 # ---------------------------------------------------------------- a server without the extension
 
 
-async def test_a_role_that_may_not_create_the_extension_is_told_what_to_do(server_url: str):
-    name, role = f"penstock_plain_{uuid4().hex[:12]}", f"plain_{uuid4().hex[:12]}"
+async def test_a_role_that_may_not_create_the_extension_is_told_what_to_do(bare_url: str):
+    role = f"plain_{uuid4().hex[:12]}"
     [step] = [one for one in migrations() if one.name == "catalogue"]
-    administrator = await asyncpg.connect(server_url)
+    inside = await asyncpg.connect(bare_url)
     try:
-        await administrator.execute(f'create database "{name}"')
-        await administrator.execute(f"create role {role}")
-        inside = await asyncpg.connect(with_database(server_url, name))
-        try:
-            await inside.execute(f"set role {role}")
-            with pytest.raises(UsageError, match=r"pg_trgm is missing.*`create extension pg_trgm`"), translated():
-                await inside.execute(step.sql)
-        finally:
-            await inside.close()
+        await inside.execute(f"create role {role}")
+        await inside.execute(f"set role {role}")
+        with pytest.raises(UsageError, match=r"pg_trgm is missing.*`create extension pg_trgm`"), translated():
+            await inside.execute(step.sql)
     finally:
-        await drop_database(server_url, name)
-        await administrator.execute(f"drop role if exists {role}")
-        await administrator.close()
+        await inside.execute(f"reset role; drop role if exists {role}")
+        await inside.close()

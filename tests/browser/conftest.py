@@ -4,19 +4,16 @@ A file of tests shares one database, one `penstock up` and one browser. Every pa
 rules when it closes: no error on the console, which is also where a breach of the page's policy is told.
 """
 
-import asyncio
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser.looking import SECONDS, Looker
-from tests.browser.world import World, apart
-from tests.conftest import copy_database, drop_database, with_database
+from tests.browser.world import World
 
 CHROMIUM = "PENSTOCK_TEST_CHROMIUM"
 # What is there sooner is not waited for; a machine that does other things beside takes its time.
@@ -40,17 +37,14 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def world(server_url: str, template_name: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(module_database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A fresh instance with users of every role: ann and bob are operators, eve is a viewer, root is an admin."""
-    name = f"penstock_test_{uuid4().hex[:12]}"
-    apart(lambda: asyncio.run(copy_database(server_url, template_name, name)))
-    made = World(with_database(server_url, name), tmp_path_factory.mktemp("up"))
+    made = World(module_database_url, tmp_path_factory.mktemp("up"))
     try:
         made.start()
         yield made
     finally:
         made.close()
-        apart(lambda: asyncio.run(drop_database(server_url, name)))
 
 
 @pytest.fixture

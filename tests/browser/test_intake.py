@@ -1,6 +1,5 @@
 """From a file on somebody's desk to a list of products whose values say where they came from."""
 
-import asyncio
 import base64
 import io
 import re
@@ -8,15 +7,13 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 
 from penstock.apps.catalogue.gtin import check_digit
 from tests.browser.looking import Looker
-from tests.browser.world import World, apart
-from tests.conftest import copy_database, drop_database, with_database
+from tests.browser.world import World
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -47,13 +44,9 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def world(
-    server_url: str, template_name: str, watched: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[World]:
+def world(module_database_url: str, watched: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Some products are known; what is not found is not looked up again."""
-    name = f"penstock_test_{uuid4().hex[:12]}"
-    apart(lambda: asyncio.run(copy_database(server_url, template_name, name)))
-    made = World(with_database(server_url, name), tmp_path_factory.mktemp("up"))
+    made = World(module_database_url, tmp_path_factory.mktemp("up"))
     try:
         made.start(file_roots=str(watched), max_attempts_not_found="1")
         path = tmp_path_factory.mktemp("products") / "products.csv"
@@ -62,7 +55,6 @@ def world(
         yield made
     finally:
         made.close()
-        apart(lambda: asyncio.run(drop_database(server_url, name)))
 
 
 @pytest.fixture

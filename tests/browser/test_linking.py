@@ -1,11 +1,9 @@
 """Linking, from a file to reviewed matches: by mouse, by keyboard alone, on a phone, and two at once."""
 
-import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import orjson
 import pytest
@@ -13,8 +11,7 @@ from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from tests.browser.linking_people import CSV, IMAGE, SCRIPT, serving
 from tests.browser.looking import SECONDS, Looker
-from tests.browser.world import World, apart
-from tests.conftest import copy_database, drop_database, with_database
+from tests.browser.world import World
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -26,19 +23,14 @@ def source() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def world(
-    server_url: str, template_name: str, tmp_path_factory: pytest.TempPathFactory, source: str
-) -> Iterator[World]:
+def world(module_database_url: str, tmp_path_factory: pytest.TempPathFactory, source: str) -> Iterator[World]:
     """As everywhere, beside a made-up Wikidata."""
-    name = f"penstock_test_{uuid4().hex[:12]}"
-    apart(lambda: asyncio.run(copy_database(server_url, template_name, name)))
-    made = World(with_database(server_url, name), tmp_path_factory.mktemp("up"))
+    made = World(module_database_url, tmp_path_factory.mktemp("up"))
     try:
         made.start(linking_endpoint=source, linking_user_agent="penstock-tests/1.0", linking_per_second="500")
         yield made
     finally:
         made.close()
-        apart(lambda: asyncio.run(drop_database(server_url, name)))
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,10 @@
 """Website analysis as people meet it: from the first address to the report, without network."""
 
-import asyncio
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Dialog, Locator, Page, expect
@@ -14,9 +12,8 @@ from playwright.sync_api import Dialog, Locator, Page, expect
 from tests.apps.model_world import table
 from tests.browser.looking import SECONDS, Looker, in_reach
 from tests.browser.sites_web import IMAGE, SitesWeb
-from tests.browser.world import World, apart
+from tests.browser.world import World
 from tests.cli.waiting import wait_until
-from tests.conftest import copy_database, drop_database, with_database
 
 pytestmark = pytest.mark.timeout(240)
 TABS = ("facts", "prompts", "answers", "scores", "report")
@@ -31,15 +28,11 @@ def web() -> Iterator[SitesWeb]:
 
 
 @pytest.fixture(scope="module")
-def world(
-    server_url: str, template_name: str, tmp_path_factory: pytest.TempPathFactory, web: SitesWeb
-) -> Iterator[World]:
+def world(module_database_url: str, tmp_path_factory: pytest.TempPathFactory, web: SitesWeb) -> Iterator[World]:
     """As everywhere, but loopback may be read, and a model with a price is there."""
     models = tmp_path_factory.mktemp("models") / "models.toml"
     models.write_text(table("gull", web.model_url, key_variable=None, output_price=100.0, max_tokens=50))
-    name = f"penstock_test_{uuid4().hex[:12]}"
-    apart(lambda: asyncio.run(copy_database(server_url, template_name, name)))
-    made = World(with_database(server_url, name), tmp_path_factory.mktemp("up"))
+    made = World(module_database_url, tmp_path_factory.mktemp("up"))
     try:
         made.start(
             sites_allowed_hosts=web.allowed, sites_models_file=str(models), sites_prompts="4", sites_per_second="1000"
@@ -47,7 +40,6 @@ def world(
         yield made
     finally:
         made.close()
-        apart(lambda: asyncio.run(drop_database(server_url, name)))
 
 
 def analysed(world: World, *urls: str, owner: str = "ann", ends: bool = True, **options: object) -> tuple[int, int]:

@@ -1,44 +1,31 @@
 """`penstock migrate`: once, twice, at the same time, interrupted, as SQL."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from uuid import uuid4
+from collections.abc import Callable
 
 import asyncpg
 import orjson
-import pytest
 
 from penstock.storage.dump import dump
 from penstock.storage.migrate import migrations, newest
 from tests.cli.conftest import Background, Call
-from tests.conftest import drop_database, with_database
 
 ALL = [f"{one.version:04d} {one.name}" for one in migrations()]
 
 
-@pytest.fixture
-async def empty_url(server_url: str) -> AsyncIterator[str]:
-    name = f"penstock_empty_{uuid4().hex[:12]}"
-    administrator = await asyncpg.connect(server_url)
-    await administrator.execute(f'create database "{name}"')
-    await administrator.close()
-    yield with_database(server_url, name)
-    await drop_database(server_url, name)
-
-
-async def test_check_says_what_is_pending_and_migrate_applies_it_once(call: Call, empty_url: str):
-    before = call("migrate", "--check", "-o", "json", database_url=empty_url)
+async def test_check_says_what_is_pending_and_migrate_applies_it_once(call: Call, bare_url: str):
+    before = call("migrate", "--check", "-o", "json", database_url=bare_url)
     assert before.returncode == 1
     assert orjson.loads(before.stdout) == {"version": 0, "needed": newest(), "pending": ALL}
-    first = call("migrate", "-o", "json", database_url=empty_url)
+    first = call("migrate", "-o", "json", database_url=bare_url)
     assert (first.returncode, orjson.loads(first.stdout)) == (0, {"version": newest(), "applied": ALL})
-    again = call("migrate", "-o", "json", database_url=empty_url)
+    again = call("migrate", "-o", "json", database_url=bare_url)
     assert (again.returncode, orjson.loads(again.stdout)) == (0, {"version": newest(), "applied": []})
-    assert call("migrate", "--check", database_url=empty_url).returncode == 0
+    assert call("migrate", "--check", database_url=bare_url).returncode == 0
 
 
-async def test_two_migrations_at_the_same_time_both_end_well(start: Callable[..., Background], empty_url: str):
-    both = [start("migrate", "-o", "json", database_url=empty_url) for _ in range(2)]
+async def test_two_migrations_at_the_same_time_both_end_well(start: Callable[..., Background], bare_url: str):
+    both = [start("migrate", "-o", "json", database_url=bare_url) for _ in range(2)]
     assert [one.ended(60) for one in both] == [0, 0]
     applied = [orjson.loads(one.stdout)["applied"] for one in both]
     # Who applies which is a matter of turns; each is applied once.
@@ -46,15 +33,15 @@ async def test_two_migrations_at_the_same_time_both_end_well(start: Callable[...
 
 
 async def test_a_migration_killed_half_way_leaves_nothing_and_can_be_run_again(
-    start: Callable[..., Background], call: Call, empty_url: str
+    start: Callable[..., Background], call: Call, bare_url: str
 ):
-    blocker = await asyncpg.connect(empty_url)
+    blocker = await asyncpg.connect(bare_url)
     try:
         # An uncommitted schema of the same name: the migration waits in the middle of its work.
         async with blocker.transaction():
             await blocker.execute("create schema penstock; create table penstock.stages ()")
-            half_way = start("migrate", database_url=empty_url)
-            await _until_somebody_waits(empty_url)
+            half_way = start("migrate", database_url=bare_url)
+            await _until_somebody_waits(bare_url)
             half_way.process.kill()
             half_way.ended()
             raise asyncpg.QueryCanceledError
@@ -62,7 +49,7 @@ async def test_a_migration_killed_half_way_leaves_nothing_and_can_be_run_again(
         pass
     finally:
         await blocker.close()
-    again = call("migrate", "-o", "json", database_url=empty_url)
+    again = call("migrate", "-o", "json", database_url=bare_url)
     assert (again.returncode, orjson.loads(again.stdout)["applied"]) == (0, ALL)
 
 
@@ -80,18 +67,18 @@ async def _until_somebody_waits(url: str) -> None:
         await watcher.close()
 
 
-async def test_the_printed_sql_makes_the_same_schema(call: Call, empty_url: str, database_url: str):
+async def test_the_printed_sql_makes_the_same_schema(call: Call, bare_url: str, database_url: str):
     script = call("migrate", "--sql")
     assert script.returncode == 0
-    connection = await asyncpg.connect(empty_url)
+    connection = await asyncpg.connect(bare_url)
     await connection.execute(script.stdout)
     await connection.close()
-    assert dump(empty_url) == dump(database_url)
-    assert call("migrate", "--check", database_url=empty_url).returncode == 0
+    assert dump(bare_url) == dump(database_url)
+    assert call("migrate", "--check", database_url=bare_url).returncode == 0
 
 
-async def test_a_worker_refuses_a_database_without_the_schema_and_names_the_command(call: Call, empty_url: str):
-    ended = call("worker", "--app", "penstock.cli.demo_app:app", database_url=empty_url)
+async def test_a_worker_refuses_a_database_without_the_schema_and_names_the_command(call: Call, bare_url: str):
+    ended = call("worker", "--app", "penstock.cli.demo_app:app", database_url=bare_url)
     assert ended.returncode == 4
     assert "next: penstock migrate" in ended.stderr
 

@@ -75,7 +75,7 @@ def test_serve_answers_and_ends_within_a_moment_of_sigterm_also_with_a_stream_op
 
 
 def test_serve_wants_a_migrated_database_and_a_free_port(call: Call, server_url: str, database_url: str) -> None:
-    from tests.conftest import with_database
+    from tests.databases import with_database
 
     unmigrated = call("serve", "--port", "0", "--app", APP, database_url=with_database(server_url, "postgres"))
     assert unmigrated.returncode == 4

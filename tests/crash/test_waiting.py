@@ -4,7 +4,6 @@ import asyncio
 import signal
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import asyncpg
 import psutil
@@ -15,9 +14,9 @@ from penstock.engine.events import Event
 from penstock.errors import DatabaseUnavailable
 from penstock.storage import embedded
 from penstock.testing.proxy import Proxy
-from tests.conftest import drop_database
 from tests.crash.conftest import StartWorker, eventually, opened_on
 from tests.crash.crash_app import patient
+from tests.databases import Databases
 
 
 class Waits:
@@ -159,11 +158,11 @@ async def test_a_silent_line_ends_no_wait_but_one_whose_time_is_over(
 
 
 async def test_a_database_that_is_gone_for_good_ends_a_wait_at_once(
-    app: Penstock, server_url: str, database_url: str, tmp_path: Path
+    app: Penstock, databases: Databases, database_url: str, tmp_path: Path
 ) -> None:
     waits = Waits(app, tmp_path / "gate")
     await waits.begin()
-    await drop_database(server_url, urlsplit(database_url).path[1:])
+    databases.drop(database_url)
     for waiting in waits.waiting:
         with pytest.raises(DatabaseUnavailable, match="does not exist"):
             await asyncio.wait_for(waiting, 30)

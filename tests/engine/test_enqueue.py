@@ -3,6 +3,7 @@
 import asyncio
 import math
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -85,6 +86,15 @@ async def test_an_input_over_64_kib_is_refused_with_its_size(app, tasks):
 async def test_values_that_postgresql_cannot_keep_are_refused(app, tasks, value, part):
     with pytest.raises((NotStorable, InvalidArguments), match=part):
         await tasks.anything.enqueue(value)
+
+
+@pytest.mark.parametrize("value", ["\ud800", 2**80])
+async def test_values_beside_typed_arguments_are_refused_by_the_same_error(app, value):
+    @app.task()
+    async def dated(when: datetime, note: Any) -> None: ...
+
+    with pytest.raises(NotStorable):
+        await dated.enqueue(datetime.now(UTC), {"note": value})
 
 
 async def test_a_backslash_before_u0000_is_only_text(app, tasks):
@@ -262,17 +272,12 @@ async def test_a_generator_cannot_be_a_task(app):
         app.task()(numbers)
 
 
-async def test_a_database_without_the_schema_says_to_migrate(server_url):
+async def test_a_database_without_the_schema_says_to_migrate(bare_url):
     from penstock.config import load
-    from tests.conftest import _administer, drop_database, with_database
 
-    await _administer(server_url, 'create database "penstock_empty"')
-    try:
-        empty = Penstock(settings=load(database_url=with_database(server_url, "penstock_empty")))
-        with pytest.raises(SchemaOutOfDate, match="penstock migrate"):
-            await empty.open()
-    finally:
-        await drop_database(server_url, "penstock_empty")
+    empty = Penstock(settings=load(database_url=bare_url))
+    with pytest.raises(SchemaOutOfDate, match="penstock migrate"):
+        await empty.open()
 
 
 async def test_a_task_is_enqueued_from_sql(app, tasks, working, database_url):

@@ -27,8 +27,8 @@ def clock() -> _Clock:
 
 
 @pytest.fixture
-async def claimer(world: World, shared_database_url: str, clock: _Clock) -> AsyncIterator[Claimer]:
-    link = Link(Settings.model_validate({}), shared_database_url, purpose="test")
+async def claimer(world: World, module_database_url: str, clock: _Clock) -> AsyncIterator[Claimer]:
+    link = Link(Settings.model_validate({}), module_database_url, purpose="test")
     yield Claimer(
         link=link,
         worker=await world.worker(),

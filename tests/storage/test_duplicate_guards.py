@@ -23,9 +23,9 @@ ENDED = [State.DONE, State.ERROR]
 
 
 @pytest.fixture
-async def sessions(shared_database_url: str) -> AsyncIterator[list[asyncpg.Connection]]:
+async def sessions(module_database_url: str) -> AsyncIterator[list[asyncpg.Connection]]:
     """Schedulers with a connection each."""
-    opened = [await asyncpg.connect(shared_database_url) for _ in range(SCHEDULERS)]
+    opened = [await asyncpg.connect(module_database_url) for _ in range(SCHEDULERS)]
     yield opened
     for one in opened:
         one.terminate()

@@ -346,12 +346,12 @@ async def test_a_task_that_an_enqueuer_was_answered_with_is_not_claimed_before_i
 
 
 @pytest.fixture
-async def claimers(world: World, shared_database_url: str) -> AsyncIterator[list[Claimer]]:
+async def claimers(world: World, module_database_url: str) -> AsyncIterator[list[Claimer]]:
     """Two runners' claimers, each with its own connection, for a stage with a fleet-wide limit of one."""
     await stages.limit(world.connection, world.pipeline, None, 1)
     links, made = [], []
     for _ in range(2):
-        links.append(Link(Settings.model_validate({}), shared_database_url, purpose="test"))
+        links.append(Link(Settings.model_validate({}), module_database_url, purpose="test"))
         made.append(
             Claimer(
                 link=links[-1],

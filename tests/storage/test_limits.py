@@ -224,18 +224,12 @@ def test_the_statement_agrees_with_the_model_to_the_microsecond(follow_model, ra
 
 
 @pytest.fixture
-def follow_model(server_url, template_name):
+def follow_model(database_url):
     """Runs outside the test's event loop, since Hypothesis calls it again and again."""
-    from tests.conftest import copy_database, drop_database, with_database
-
-    name = "penstock_test_limits_model"
     with asyncio.Runner() as runner:
-        runner.run(drop_database(server_url, name))
-        runner.run(copy_database(server_url, template_name, name))
-        connection = runner.run(asyncpg.connect(with_database(server_url, name)))
+        connection = runner.run(asyncpg.connect(database_url))
         yield lambda *args: runner.run(_follow(connection, *args))
         runner.run(connection.close())
-        runner.run(drop_database(server_url, name))
 
 
 async def _follow(connection, rate, burst, ahead, steps) -> None:

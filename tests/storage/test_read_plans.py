@@ -9,7 +9,6 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from typing import Any
-from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -20,7 +19,6 @@ from penstock.storage.dead_letters import DeadLetterFilter
 from penstock.storage.queries import load
 from penstock.storage.reads import NEWEST, Place, TaskFilter
 from penstock.storage.stages import Declared
-from tests.conftest import copy_database, drop_database, with_database
 
 TASKS = 30_000
 FINISHED = 20_000
@@ -44,9 +42,8 @@ select setval(pg_get_serial_sequence('penstock.tasks', 'id'), {tasks});
 """
 
 
-async def _fill(server_url: str, template: str, name: str) -> None:
-    await copy_database(server_url, template, name)
-    connection = await asyncpg.connect(with_database(server_url, name))
+async def _fill(url: str) -> None:
+    connection = await asyncpg.connect(url)
     try:
         for pipeline in ("mail", "index"):
             declared = Declared(name=pipeline, position=0, max_attempts=3, max_running=None, policy="{}")
@@ -58,12 +55,10 @@ async def _fill(server_url: str, template: str, name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def filled_url(server_url: str, template_name: str) -> Iterator[str]:
+def filled_url(module_database_url: str) -> str:
     """Filled once: the tests here read, or add a little that the others do not see."""
-    name = f"penstock_plans_{uuid4().hex[:12]}"
-    asyncio.run(_fill(server_url, template_name, name))
-    yield with_database(server_url, name)
-    asyncio.run(drop_database(server_url, name))
+    asyncio.run(_fill(module_database_url))
+    return module_database_url
 
 
 @pytest.fixture

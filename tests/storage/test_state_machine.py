@@ -28,9 +28,9 @@ PROFILE = settings(
 
 
 @pytest.mark.timeout(3600 if LONG else 120)
-def test_the_promises_hold_after_every_step_of_every_history(shared_database_url: str):
+def test_the_promises_hold_after_every_step_of_every_history(module_database_url: str):
     with asyncio.Runner() as runner:
-        connection = runner.run(asyncpg.connect(shared_database_url))
+        connection = runner.run(asyncpg.connect(module_database_url))
         try:
             run_state_machine_as_test(partial(Fleet, runner, connection), settings=PROFILE)  # type: ignore[arg-type]
         finally:

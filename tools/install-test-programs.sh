@@ -17,8 +17,9 @@ fi
 if [ -z "${PENSTOCK_TEST_RABBITMQ_URL:-}" ] && [ ! -x /usr/lib/rabbitmq/bin/rabbitmq-server ]; then
     missing="$missing rabbitmq-server"
 fi
-if [ -z "${PENSTOCK_TEST_CHROMIUM:-}" ] && ! command -v chromium >/dev/null 2>&1; then
-    missing="$missing chromium fonts-dejavu-core"
+if [ -z "${PENSTOCK_TEST_CHROMIUM:-}" ] && ! command -v chromium-headless-shell >/dev/null 2>&1 \
+    && ! command -v chromium >/dev/null 2>&1; then
+    missing="$missing chromium-headless-shell fonts-dejavu-core"
 fi
 if [ -z "$missing" ]; then exit 0; fi
 missing=${missing# }

@@ -107,7 +107,9 @@ def main() -> None:
     parser.add_argument("--only", action="append", help="The name of a picture; may be repeated.")
     parser.add_argument("--folder", type=Path, default=TARGET)
     chosen = parser.parse_args()
-    chromium = os.environ.get("PENSTOCK_TEST_CHROMIUM") or shutil.which("chromium")
+    chromium = (
+        os.environ.get("PENSTOCK_TEST_CHROMIUM") or shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    )
     if chromium is None:
         raise SystemExit("penstock: chromium is not installed. Run `make programs`.")
     chosen.folder.mkdir(parents=True, exist_ok=True)

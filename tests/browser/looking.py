@@ -14,12 +14,20 @@ from tests.cli.conftest import ROOT
 AXE = ROOT / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 WIDE = ViewportSize(width=1280, height=800)
 NARROW = ViewportSize(width=360, height=740)
+# Both themes, and a telephone.
+LOOKS = {"light": (WIDE, "light"), "dark": (WIDE, "dark"), "narrow": (NARROW, "light")}
 SECONDS = 20_000
 # How Chromium names a server that went away; test_live.py provokes each.
 GONE = re.compile(
     "net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|SOCKET_NOT_CONNECTED|EMPTY_RESPONSE"
     "|CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED_ENCODING) "
 )
+
+# The page has drawn itself anew when a second frame begins; colours then fade into each other for a moment.
+_DRAWN = """async () => {
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  await Promise.allSettled(document.getAnimations().map((one) => one.finished));
+}"""
 
 
 def in_reach(button: Locator) -> None:
@@ -44,8 +52,7 @@ class Looker:
 
     def page(self, name: str = "ann", path: str = "/", *, dark: bool = False, narrow: bool = False) -> Page:
         key = f"{name}{dark}{narrow}"
-        signed_in = key in self._contexts
-        if not signed_in:
+        if key not in self._contexts:
             self._contexts[key] = self._browser.new_context(
                 viewport=NARROW if narrow else WIDE,
                 color_scheme="dark" if dark else "light",
@@ -53,15 +60,19 @@ class Looker:
                 base_url=self._world.address,
             )
             self._contexts[key].set_default_timeout(SECONDS)
+            self._contexts[key].add_cookies([self._world.session_cookie(name)])
         page = self._contexts[key].new_page()
         self._watch(page)
-        if not signed_in:
-            page.goto(self._world.login_link(name))
-            page.get_by_role("button").first.click()
-            page.wait_for_url(re.compile("^(?!.*/login)"))
         page.goto(path)
         expect(page.locator("h1")).to_be_visible(timeout=SECONDS)
         return page
+
+    def looks(self, page: Page) -> Iterator[str]:
+        """The open screen in each look, without loading it again; it ends as it began."""
+        for name, (size, scheme) in LOOKS.items():
+            _look(page, size, scheme)
+            yield name
+        _look(page, *LOOKS["light"])
 
     @contextmanager
     def service_away(self) -> Iterator[None]:
@@ -119,3 +130,9 @@ class Looker:
         page.on("console", said)
         page.on("pageerror", lambda error: self.faults.append(f"uncaught: {error} ({page.url})"))
         page.on("response", answered)
+
+
+def _look(page: Page, size: ViewportSize, scheme: str) -> None:
+    page.set_viewport_size(size)
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.evaluate(_DRAWN)

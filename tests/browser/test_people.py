@@ -427,20 +427,17 @@ SCREENS = [
 ]
 
 
-@pytest.mark.parametrize(("dark", "narrow"), [(False, False), (True, False), (False, True), (True, True)])
-def test_every_screen_of_this_area_is_for_everybody(looker: Looker, dark: bool, narrow: bool) -> None:
-    page = looker.page("root", "/settings", dark=dark, narrow=narrow)
+def test_every_screen_of_this_area_is_for_everybody(looker: Looker) -> None:
+    page = looker.page("root", "/settings")
     for path in SCREENS:
+        name = re.sub(r"\W+", "-", path)
         page.goto(path)
         expect(page.locator("h1")).to_be_visible()
         expect(page.locator("[aria-busy=true]")).to_have_count(0)
-        assert looker.axe(page) == [], path
-        no_sideways_scroll(page)
-        if looker._shots:
-            name = re.sub(r"\W+", "-", path)
-            page.screenshot(
-                path=looker._shots.parent / f"{name}-{'dark' if dark else 'light'}-{'360' if narrow else '1280'}.png"
-            )
+        for look in looker.looks(page):
+            assert looker.axe(page) == [], (path, look)
+            no_sideways_scroll(page)
+            looker.shot(page, f"{name}-{look}")
 
 
 def test_signing_out_ends_it(looker: Looker) -> None:

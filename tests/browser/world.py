@@ -15,11 +15,12 @@ from typing import Any
 import asyncpg
 import httpx2
 import orjson
+from playwright._impl._api_structures import SetCookieParam
 
 from penstock import Penstock
 from penstock.config import load
 from penstock.engine import accounts
-from penstock.service.actor import hashed
+from penstock.service.actor import COOKIE, hashed
 from penstock.service.listening import bind
 from penstock.storage import tokens, users
 from tests.cli.conftest import ROOT, Background, environment, interruptible
@@ -122,6 +123,17 @@ class World:
 
         link: str = apart(lambda: asyncio.run(make()))
         return link
+
+    def session_cookie(self, name: str) -> "SetCookieParam":
+        """Of a session as a login makes it; how people log in is for tests of its own."""
+        secret = secrets.token_urlsafe(32)
+        self.sql(
+            """insert into penstock.sessions (user_id, hash, expires_at)
+               select id, $1, now() + interval '1 hour' from penstock.users where name = $2""",
+            hashed(secret),
+            name,
+        )
+        return {"name": COOKIE, "value": secret, "url": self.address, "httpOnly": True, "sameSite": "Strict"}
 
     def sql(self, statement: str, *values: Any) -> list[Any]:
         """Rows of a statement, over a connection of its own."""

@@ -11,7 +11,7 @@ BENCHES := throughput enqueue latency growth ingest export pages search limiter 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install up programs test test-pooler check format bench bench-quick bench-peers chaos fuzz mutants lock ui openapi lock-ui screenshots docs schema clean
+.PHONY: help install up programs test test-quick test-all test-pooler check format bench bench-quick bench-peers chaos fuzz mutants lock ui openapi lock-ui screenshots docs schema clean
 
 help: ## list the recipes
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -30,8 +30,15 @@ up: install ## start Penstock on this machine and say where
 programs: ## install Redis, RabbitMQ and chromium for the tests, where they are missing and apt-get may
 	@tools/install-test-programs.sh
 
-test: check programs ui ## run the checks, then every test
+test: check programs ui ## run the checks, then every test: what decides whether a change may land
 	@tools/run-tests.sh $(ARGS)
+
+test-quick: install ## run the tests that need only Python and PostgreSQL (about a minute)
+	@$(BIN)/pytest tests/unit tests/storage tests/engine $(ARGS)
+
+# Hours: 10,000,000 rows, 20,000 records, 200 sites, 1,000 histories.
+test-all: check programs ui ## run every test at its full size
+	PENSTOCK_TEST_LONG=1 PENSTOCK_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest --timeout 7200 $(ARGS)
 
 # The tests behind a pooler are skipped where there is none; here they are not.
 test-pooler: install ## run the tests that need PgBouncer (Debian: apt-get install pgbouncer)

@@ -1,4 +1,6 @@
-"""The twelve properties of article search, each over at least a hundred generated cases on a real PostgreSQL.
+"""The twelve properties of article search, each over generated cases on a real PostgreSQL.
+
+Twenty cases each in `make test`, a hundred in `make test-all`.
 
 ``pytest -m article_property`` runs them alone. Property 4 and 5 with killed worker processes are in
 tests/crash/test_articles.py.
@@ -28,12 +30,12 @@ from penstock.apps.article_search.searching import search
 from penstock.apps.article_search.trouble import EmbedderBusy, EmbedderMisconfigured, TextRefused
 from penstock.engine.observe.logs import log_subscriber
 from tests.apps.article_world import OWNER, World, article_world
+from tests.sizes import size
 
-# A hundred cases each, also on a machine that is busy with other things.
 pytestmark = pytest.mark.timeout(900)
 Value = TypeVar("Value")
-hundred = settings(
-    max_examples=100,
+generated = settings(
+    max_examples=size("ARTICLE_CASES", small=20, whole=100),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -81,7 +83,7 @@ def article_property(number: int) -> pytest.MarkDecorator:
 
 
 @article_property(1)
-@hundred
+@generated
 @given(title=titles, content=texts, priority=priorities, fault=st.sampled_from([None, "enqueue", "revision"]))
 def test_property_1_an_article_is_persisted_before_its_task_is_queued(
     stage: Stage, title: str, content: str, priority: str, fault: str | None
@@ -121,7 +123,7 @@ async def _broken(*args: Any, **kwargs: Any) -> None:
 
 
 @article_property(2)
-@hundred
+@generated
 @given(title=titles, content=texts, edits=st.lists(texts, max_size=3), deleted=st.booleans())
 def test_property_2_a_save_is_answered_without_waiting_for_the_embedding(
     stage: Stage, title: str, content: str, edits: list[str], deleted: bool
@@ -159,7 +161,7 @@ def test_property_2_a_save_is_answered_without_waiting_for_the_embedding(
 
 
 @article_property(3)
-@hundred
+@generated
 @given(title=titles, content=texts, error=errors, edited=st.booleans())
 def test_property_3_a_failed_embedding_never_touches_the_article(
     stage: Stage, title: str, content: str, error: Exception, edited: bool
@@ -196,7 +198,7 @@ async def _everything(world: World, article_id: int) -> list[dict[str, Any]]:
 
 
 @article_property(4)
-@hundred
+@generated
 @given(counts=st.lists(st.integers(1, 3), min_size=1, max_size=3), runs=st.integers(0, 3))
 def test_property_4_tasks_survive_restarts(database_url: str, stage: Stage, counts: list[int], runs: int) -> None:
     """Applications come and go between saves, and stop in the middle of an embedding; nothing is forgotten. Killed
@@ -240,7 +242,7 @@ async def _interrupted_after(world: World, runs: int) -> None:
 
 
 @article_property(5)
-@hundred
+@generated
 @given(saves=st.lists(st.tuples(words, priorities), min_size=2, max_size=6))
 def test_property_5_one_embedding_at_a_time(database_url: str, fleet: "Fleet", saves: list[tuple[str, str]]) -> None:
     """Three workers, each an application of its own, never embed at one time."""
@@ -298,7 +300,7 @@ async def _embedded(world: World, ids: list[int]) -> None:
 
 
 @article_property(6)
-@hundred
+@generated
 @given(failures=st.integers(0, 6), word=words)
 def test_property_6_retries_come_after_growing_delays_three_times_at_most(
     stage: Stage, failures: int, word: str
@@ -343,7 +345,7 @@ def _failing(times: int) -> Any:
 
 
 @article_property(7)
-@hundred
+@generated
 @given(word=words, priority=priorities, error=st.one_of(st.none(), errors))
 def test_property_7_the_status_is_recorded_at_each_step(
     stage: Stage, word: str, priority: str, error: Exception | None
@@ -385,7 +387,7 @@ def test_property_7_the_status_is_recorded_at_each_step(
 
 
 @article_property(8)
-@hundred
+@generated
 @given(
     kinds=st.lists(st.sampled_from(["indexed", "stale", "missing", "failed"]), min_size=1, max_size=5),
     scope=st.sampled_from(["all", "missing", "stale", "failed"]),
@@ -433,7 +435,7 @@ async def _articles(world: World, kinds: list[str]) -> list[tuple[str, int]]:
 
 
 @article_property(9)
-@hundred
+@generated
 @given(word=words, mode=st.sampled_from(["hybrid", "semantic", "keyword"]), pending=st.integers(1, 4))
 def test_property_9_a_search_never_waits_for_pending_work(stage: Stage, word: str, mode: str, pending: int) -> None:
     """With embeddings that wait and one that hangs, a search answers, and says what is not indexed."""
@@ -470,7 +472,7 @@ def test_property_9_a_search_never_waits_for_pending_work(stage: Stage, word: st
 
 
 @article_property(10)
-@hundred
+@generated
 @given(word=words, other=words, edited=st.booleans())
 def test_property_10_a_completed_embedding_is_found_by_the_next_search(
     stage: Stage, word: str, other: str, edited: bool
@@ -502,7 +504,7 @@ def test_property_10_a_completed_embedding_is_found_by_the_next_search(
 
 
 @article_property(11)
-@hundred
+@generated
 @given(steps=st.lists(st.sampled_from(["edit", "drain", "fail", "delete"]), max_size=5), word=words)
 def test_property_11_every_operation_leaves_a_log_entry_with_its_time(
     stage: Stage, steps: list[str], word: str
@@ -570,7 +572,7 @@ async def _steps(world: World, word: str, steps: list[str]) -> list[str]:
 
 
 @article_property(12)
-@hundred
+@generated
 @given(
     steps=st.lists(
         st.sampled_from(["save", "edit", "drain", "fail", "some", "cancel", "retry", "clear"]), min_size=1, max_size=7

@@ -15,12 +15,13 @@ from tests.browser import grid_world
 from tests.browser.grid_world import Feeder
 from tests.browser.looking import Looker
 from tests.browser.world import World
+from tests.sizes import size
 
 pytestmark = pytest.mark.timeout(3600 if "PENSTOCK_TEST_GRID_ROWS" in os.environ else 240)
 
 # The goals: 10,000,000 items in the database, 100,000 rows scrolled.
-ITEMS = int(os.environ.get("PENSTOCK_TEST_GRID_ITEMS", "200000"))
-ROWS = int(os.environ.get("PENSTOCK_TEST_GRID_ROWS", "6000"))
+ITEMS = size("GRID_ITEMS", small=20_000, whole=10_000_000)
+ROWS = size("GRID_ROWS", small=2_000, whole=100_000)
 # More than the grid holds, so that it lets pages go.
 SWIFT_ROWS = 1600
 PER_SECOND = 200

@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from tests.cli.waiting import wait_until
+from tests.warm import WarmStarts
 
 ROOT = Path(__file__).resolve().parents[2]
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -47,21 +48,20 @@ def home() -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.fixture(scope="session")
+def warm() -> Iterator[WarmStarts]:
+    made = WarmStarts(environment())
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def call() -> Call:
+def call(warm: WarmStarts) -> Call:
     """``call("version", database_url=…)``: runs to its end."""
 
     def run(*arguments: str, seconds: float = 60, **settings: str) -> "subprocess.CompletedProcess[str]":
         given = {f"PENSTOCK_{name.upper()}": value for name, value in settings.items()}
-        return subprocess.run(
-            [sys.executable, "-m", "penstock.cli", *arguments],
-            env=environment(**given),
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
+        return warm.run(list(arguments), env=environment(**given), seconds=seconds)
 
     return run
 

@@ -22,9 +22,10 @@ from penstock.testing.ledger import Ledger
 from penstock.testing.processes import WorkerTree
 from tests.crash import articles_app
 from tests.crash.conftest import QUICK_LEASE, ROOT
+from tests.sizes import size
 
 OWNER = "ada"
-_CASES = 100
+_CASES = size("ARTICLE_CASES", small=20, whole=100)
 _WAIT_SECONDS = 60.0
 _WAITING = (
     "select a.id from article_search.articles a left join article_search.indexed i on i.article_id = a.id"
@@ -129,7 +130,7 @@ def test_embeddings_survive_killed_workers_and_never_run_at_one_time(fleet: Flee
 
     case()
     print(f"{_CASES} cases, {fleet.kills} kills")
-    assert fleet.kills >= 20
+    assert fleet.kills >= _CASES // 5
     _check_one_at_a_time(ledger, fleet.deaths)
     assert fleet.runner.run(ledger_table.miscounted(fleet.connection)) == 0
 

@@ -1,7 +1,6 @@
 """Everything dies while a file is stored and while its rows are processed: workers and database, with kill -9."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
@@ -14,8 +13,9 @@ from penstock.storage import embedded, imports
 from penstock.testing.ledger import Ledger
 from penstock.testing.processes import WorkerTree
 from tests.crash.conftest import StartWorker, eventually, opened_on
+from tests.sizes import size
 
-ROWS = int(os.environ.get("PENSTOCK_TEST_IMPORT_ROWS", "60000"))
+ROWS = size("IMPORT_ROWS", small=20_000, whole=1_000_000)
 
 
 async def _file() -> AsyncIterator[bytes]:

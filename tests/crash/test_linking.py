@@ -6,7 +6,6 @@ Small by default, because a machine that runs other tests at the same time is no
 
 import asyncio
 import math
-import os
 import random
 import time
 from collections import Counter
@@ -28,10 +27,11 @@ from tests.apps.wikidata_server import counts_of, running
 from tests.apps.wikidata_world import generated
 from tests.crash import linking_app
 from tests.crash.conftest import QUICK_LEASE, ROOT
+from tests.sizes import size
 
 OWNER = "ada"
-RECORDS = int(os.environ.get("PENSTOCK_TEST_LINKING_RECORDS", "1200"))
-PER_SECOND = float(os.environ.get("PENSTOCK_TEST_LINKING_PER_SECOND", "30"))
+RECORDS = size("LINKING_RECORDS", small=300, whole=20_000)
+PER_SECOND = float(size("LINKING_PER_SECOND", small=30, whole=200))
 # What we ask for: a little below what the source allows, since it counts arrivals, and those come unevenly. At the very
 # limit, a 429 would stop everybody for a second again and again.
 ASKED_PER_SECOND = 0.92 * PER_SECOND

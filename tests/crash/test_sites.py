@@ -1,7 +1,6 @@
-"""The website analysis under kills and beside sites that hang. PENSTOCK_TEST_SITES: how many sites, 60 by default."""
+"""The website analysis under kills and beside sites that hang. `make test-all`: 200 sites."""
 
 import asyncio
-import os
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -20,8 +19,9 @@ from penstock.testing.processes import WorkerTree
 from tests.crash import sites_app
 from tests.crash.conftest import QUICK_LEASE, ROOT
 from tests.crash.sites_server import Sites, serving
+from tests.sizes import size
 
-_SITES = int(os.environ.get("PENSTOCK_TEST_SITES", "60"))
+_SITES = size("SITES", small=16, whole=200)
 _KILL_EVERY_SECONDS = 6.0  # each of the two workers
 _STAGES = (READING, FORMING, ASKING)
 _CHECKPOINTS = (

@@ -24,7 +24,7 @@ from penstock.storage import tokens, users
 
 _HERE = Path(__file__).parent
 _BIN = Path(sys.executable).parent
-_SECONDS = int(os.environ.get("PENSTOCK_FUZZ_SECONDS", "24"))
+_SECONDS = int(os.environ.get("PENSTOCK_FUZZ_SECONDS", "9"))
 _LONG = _SECONDS > 60
 _START_SECONDS = 30.0
 # Out of reach of generated ids, which are mostly small: the fuzzer must not revoke the token it comes with.

@@ -1,10 +1,9 @@
 """The rules of the model on real PostgreSQL: every promise holds after every step of every history tried.
 
-``PENSTOCK_HYPOTHESIS=long`` tries many more histories, and others each time.
+`make test-all` tries many more histories, and others each time.
 """
 
 import asyncio
-import os
 from functools import partial
 
 import asyncpg
@@ -12,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.sizes import LONG, size
 from tests.storage.fleet_machine import Fleet
 
-LONG = os.environ.get("PENSTOCK_HYPOTHESIS") == "long"
 PROFILE = settings(
-    max_examples=1000 if LONG else 60,
+    max_examples=size("HISTORIES", small=30, whole=1000),
     stateful_step_count=60,
     derandomize=not LONG,
     deadline=None,

@@ -1,10 +1,9 @@
 """The broker goes away, is emptied, is restarted, freezes, and workers are killed: every task still ends exactly once.
 
-Small here; `PENSTOCK_TEST_STORM_TASKS=20000` and `PENSTOCK_TEST_STORM_AWAY=60` make the storms of the promise.
+Small in `make test`; `make test-all` makes the storms of the promise: 20,000 tasks, and a broker that is away for 60 s.
 """
 
 import asyncio
-import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -20,10 +19,11 @@ from penstock.testing.ledger import Ledger
 from penstock.testing.processes import WorkerTree
 from tests.crash import crash_app
 from tests.crash.conftest import QUICK_LEASE, ROOT, opened_on
+from tests.sizes import size
 from tests.transports.world import BROKERS, eventually
 
-TASKS = int(os.environ.get("PENSTOCK_TEST_STORM_TASKS", "3000"))
-AWAY_SECONDS = float(os.environ.get("PENSTOCK_TEST_STORM_AWAY", "4"))
+TASKS = size("STORM_TASKS", small=600, whole=20_000)
+AWAY_SECONDS = size("STORM_AWAY", small=2, whole=60)
 SECONDS = 60 + TASKS / 50 + AWAY_SECONDS * 2
 pytestmark = pytest.mark.timeout(SECONDS + 60)
 

@@ -23,6 +23,8 @@ from tests.databases import Databases
 _PREFIX = "penstock-tests-"
 _HOME = "PENSTOCK_TEST_HOME"
 _SERVER = "PENSTOCK_TEST_DATABASE_URL"
+# The name of a migrated database that is there already, for runs that share a server.
+_TEMPLATE = "PENSTOCK_TEST_TEMPLATE"
 _FOLDER = pytest.StashKey[Path]()
 
 # How quick the machine is says nothing about an example.
@@ -88,8 +90,7 @@ def server_url() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def databases(server_url: str) -> Iterator[Databases]:
-    made = Databases(server_url)
-    made.open()
+    made = Databases(server_url, os.environ.get(_TEMPLATE))
     yield made
     made.close()
 

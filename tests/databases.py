@@ -6,7 +6,7 @@ running can reach it. A database whose schema a test changed is dropped instead.
 """
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
@@ -68,32 +68,62 @@ def name_in(url: str) -> str:
     return urlsplit(url).path[1:]
 
 
-@dataclass
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fresh:
+    """What a database holds that was just copied."""
+
+    fingerprint: str
+    rows: dict[tuple[str, str], bytes]
+    numbers: dict[str, int]
+
+    @classmethod
+    def of(cls, inside: _Connection) -> "_Fresh":
+        rows = {}
+        for schema, table in inside.execute(_TABLES).fetchall():
+            with inside.cursor().copy(sql.SQL("copy {} to stdout").format(sql.Identifier(schema, table))) as out:
+                rows[schema, table] = b"".join(bytes(part) for part in out)
+        return cls(
+            fingerprint=_fingerprint(inside),
+            rows={table: text for table, text in rows.items() if text},
+            numbers=dict(inside.execute(_NUMBERS).fetchall()),
+        )
+
+    def restored(self, inside: _Connection) -> bool:
+        """False, and nothing is done, where the schema is another one."""
+        if _fingerprint(inside) != self.fingerprint:
+            return False
+        inside.execute(_EMPTY)
+        for (schema, table), rows in self.rows.items():
+            with inside.cursor().copy(sql.SQL("copy {} from stdin").format(sql.Identifier(schema, table))) as into:
+                into.write(rows)
+        for sequence, number in self.numbers.items():
+            inside.execute("select setval(%s::regclass, %s)", (sequence, number))
+        return True
+
+
 class Databases:
-    """A migrated template on the server, and the databases copied from it that no test uses at the moment."""
+    """Copies of a migrated template, and among them those that no test uses at the moment.
 
-    server_url: str
-    template: str = field(default_factory=lambda: f"penstock_template_{uuid4().hex[:12]}")
-    _free: list[str] = field(default_factory=list)
-    _fingerprint: str = ""
-    _rows: dict[tuple[str, str], bytes] = field(default_factory=dict)
-    _numbers: dict[str, int] = field(default_factory=dict)
-    _admin: "_Connection | None" = None
+    Without a ``template`` it makes one of its own, and nobody ever connects to it: it could not be copied then."""
 
-    def open(self) -> None:
-        self._administer("create database {}", self.template)
-        asyncio.run(_migrated(with_database(self.server_url, self.template)))
-        with self._inside(self.template) as inside:
-            self._fingerprint = _asked(inside, _FINGERPRINT)
-            tables = inside.execute(_TABLES).fetchall()
-            for schema, table in tables:
-                with inside.cursor().copy(sql.SQL("copy {} to stdout").format(sql.Identifier(schema, table))) as out:
-                    if rows := b"".join(bytes(part) for part in out):
-                        self._rows[schema, table] = rows
-            self._numbers = dict(inside.execute(_NUMBERS).fetchall())
+    def __init__(self, server_url: str, template: str | None = None) -> None:
+        self.server_url = server_url
+        self._template = template
+        self._owns_template = template is None
+        self._free: list[str] = []
+        self._fresh: _Fresh | None = None
+        self._admin: _Connection | None = None
+
+    def make_template(self) -> str:
+        """Its name."""
+        self._template = f"penstock_template_{uuid4().hex[:12]}"
+        self._administer("create database {}", self._template)
+        asyncio.run(_migrated(with_database(self.server_url, self._template)))
+        return self._template
 
     def close(self) -> None:
-        for name in (*self._free, self.template):
+        owned = [self._template] if self._owns_template and self._template else []
+        for name in (*self._free, *owned):
             self.drop(with_database(self.server_url, name))
         if self._admin is not None:
             self._admin.close()
@@ -104,7 +134,10 @@ class Databases:
         if self._free:
             self._administer("alter database {} rename to {}", self._free.pop(), name)
         else:
-            self._administer("create database {} template {}", name, self.template)
+            self._administer("create database {} template {}", name, self._template or self.make_template())
+        if self._fresh is None:
+            with self._inside(name) as inside:
+                self._fresh = _Fresh.of(inside)
         return with_database(self.server_url, name)
 
     def bare(self) -> str:
@@ -121,9 +154,7 @@ class Databases:
                 "select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = %s", (name,)
             )
             with self._inside(name) as inside:
-                untouched = _asked(inside, _FINGERPRINT) == self._fingerprint
-                if untouched:
-                    self._empty(inside)
+                untouched = self._fresh is not None and self._fresh.restored(inside)
         except psycopg.Error:
             # Dropped, renamed or barred by the test.
             untouched = False
@@ -134,14 +165,6 @@ class Databases:
 
     def drop(self, url: str) -> None:
         self._administer("drop database if exists {} with (force)", name_in(url))
-
-    def _empty(self, inside: _Connection) -> None:
-        inside.execute(_EMPTY)
-        for (schema, table), rows in self._rows.items():
-            with inside.cursor().copy(sql.SQL("copy {} from stdin").format(sql.Identifier(schema, table))) as into:
-                into.write(rows)
-        for sequence, number in self._numbers.items():
-            inside.execute("select setval(%s::regclass, %s)", (sequence, number))
 
     def _administer(self, statement: str, *names: str) -> None:
         self._administrator().execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
@@ -167,8 +190,8 @@ async def _migrated(url: str) -> None:
         await inside.close()
 
 
-def _asked(inside: _Connection, question: str) -> str:
-    row = inside.execute(question).fetchone()
+def _fingerprint(inside: _Connection) -> str:
+    row = inside.execute(_FINGERPRINT).fetchone()
     assert row is not None
     return str(row[0])
 

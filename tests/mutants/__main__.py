@@ -1,10 +1,11 @@
-"""``python -m tests.mutants [part of a name …]``: plant every known bug, and see that the suite finds it.
+"""``python -m tests.mutants [--shard 1/3] [part of a name …]``: plant every known bug, and see that the suite finds it.
 
 Guards of the models are taken away inside the searches; guards of the SQL and of the Python beside it in a pytest
 process each, two at a time, all on one embedded server. Ends with 1 if a mutant survives or does not apply.
 """
 
 import argparse
+import asyncio
 import os
 import re
 import shutil
@@ -13,24 +14,27 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.storage import embedded
+from tests.conftest import drop_database, make_template
 from tests.model import mutants as models
 from tests.model.search import search
-from tests.mutants.catalogue import Mutant, all_mutants
+from tests.mutants.catalogue import Mutant, Shard, all_mutants
 from tests.mutants.plugin import VARIABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_SECONDS = 300
-# A mutant that is not SQL at all proves nothing: these name one in the output.
-NOT_SQL = re.compile(
-    r"(PostgresSyntaxError|Undefined\w+Error|Ambiguous\w+Error|Indeterminate\w+Error|DatatypeMismatchError)"
+# A mutant that is not SQL, or not Python, at all proves nothing: these name one in the output.
+NONSENSE = re.compile(
+    r"(PostgresSyntaxError|Undefined\w+Error|Ambiguous\w+Error|Indeterminate\w+Error|DatatypeMismatchError"
+    r"|the server expects \d+ arguments?|\bNameError|UnboundLocalError)"
 )
+_MODEL = "model without: "
 FAILED = re.compile(r"^FAILED \S+?::(.+?)(?: - .*)?$", re.MULTILINE)
 
 
@@ -64,11 +68,32 @@ def _server() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _pytest(url: str, tests: Iterable[str], planted: str | None) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PENSTOCK_TEST_DATABASE_URL": url, "PYTHONPATH": str(ROOT), VARIABLE: planted or ""}
-    # Without the plugins this does not need a process starts in half the time.
+@contextmanager
+def _template(url: str) -> Iterator[str]:
+    """Migrated once, for all that do not change a migration."""
+    name = f"penstock_mutants_{os.getpid()}"
+    asyncio.run(make_template(url, name))
+    try:
+        yield name
+    finally:
+        asyncio.run(drop_database(url, name))
+
+
+def _pytest(
+    server: Mapping[str, str], tests: Iterable[str], planted: Mutant | None
+) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, **server, "PYTHONPATH": str(ROOT), VARIABLE: planted.name if planted else ""}
+    if planted is not None and "/migrations/" in planted.file:
+        del environment["PENSTOCK_TEST_TEMPLATE"]
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-o", "addopts=--import-mode=importlib", "--tb", "line"]
-    for plugin in ("tests.mutants.plugin", "no:xdist", "no:hypothesispytest", "no:cacheprovider"):
+    # Without the plugins this does not need a process starts in half the time. Penstock's own is loaded before ours
+    # could plant anything in what it imports.
+    plugins = ["tests.mutants.plugin", "no:hypothesispytest", "no:cacheprovider", "no:penstock"]
+    if planted is not None:
+        plugins.append("no:xdist")
+    else:
+        command += ["-n", "2", "--dist", "loadfile"]
+    for plugin in plugins:
         command += ["-p", plugin]
     command += ["--timeout", "60", *tests]
     return subprocess.run(
@@ -76,10 +101,10 @@ def _pytest(url: str, tests: Iterable[str], planted: str | None) -> subprocess.C
     )
 
 
-def _judge(url: str, planted: Mutant) -> Verdict:
+def _judge(server: Mapping[str, str], planted: Mutant) -> Verdict:
     started = time.monotonic()
     try:
-        killed, by = _judged(_pytest(url, planted.tests, planted.name))
+        killed, by = _judged(_pytest(server, planted.tests, planted))
     except subprocess.TimeoutExpired:
         killed, by = None, f"no end after {TIMEOUT_SECONDS} s"
     return Verdict(name=planted.name, killed=killed, by=by, seconds=time.monotonic() - started)
@@ -88,7 +113,7 @@ def _judge(url: str, planted: Mutant) -> Verdict:
 def _judged(ended: "subprocess.CompletedProcess[str]") -> tuple[bool | None, str]:
     if ended.returncode == 0:
         return False, "nothing"
-    if wrong := NOT_SQL.search(ended.stdout):
+    if wrong := NONSENSE.search(ended.stdout):
         return None, wrong[1]
     if failed := FAILED.search(ended.stdout):
         return True, failed[1]
@@ -98,45 +123,55 @@ def _judged(ended: "subprocess.CompletedProcess[str]") -> tuple[bool | None, str
 def _search(guard: str) -> Verdict:
     found = search(models.without(guard))
     by = f"{found.broken} (in {len(found.trace)} steps)" if found.broken else f"nothing in {found.states} states"
-    return Verdict(name=f"model without: {guard}", killed=found.broken is not None, by=by, seconds=found.seconds)
+    return Verdict(name=_MODEL + guard, killed=found.broken is not None, by=by, seconds=found.seconds)
 
 
-def _chosen(parts: list[str], names: Iterable[str]) -> set[str]:
-    return {name for name in names if not parts or any(part.lower() in name.lower() for part in parts)}
+def _chosen(parts: list[str], shard: Shard) -> list[str]:
+    names = [*(_MODEL + guard for guard in models.names()), *(one.name for one in all_mutants())]
+    return shard.taken(name for name in names if not parts or any(part.lower() in name.lower() for part in parts))
 
 
-def _run(parts: list[str]) -> list[Verdict]:
-    guards = _chosen(parts, models.names())
-    planted = [one for one in all_mutants() if one.name in _chosen(parts, [two.name for two in all_mutants()])]
+def _run(names: list[str]) -> list[Verdict]:
+    planted = [one for one in all_mutants() if one.name in names]
     verdicts = []
-    for guard in sorted(guards, key=models.names().index):
+    for guard in [guard for guard in models.names() if _MODEL + guard in names]:
         verdicts.append(_search(guard))
         print(verdicts[-1].line(), flush=True)
     if not planted:
         return verdicts
-    with _server() as url, ThreadPoolExecutor(max_workers=2) as pool:
+    with _server() as url, _template(url) as template, ThreadPoolExecutor(max_workers=2) as pool:
+        server = {"PENSTOCK_TEST_DATABASE_URL": url, "PENSTOCK_TEST_TEMPLATE": template}
         tests = sorted({test for one in planted for test in one.tests})
-        clean = _pytest(url, tests, None)
+        clean = _pytest(server, tests, None)
         if clean.returncode:
             sys.exit(f"The suite fails without a mutant; nothing can be judged.\n{clean.stdout}{clean.stderr}")
-        for verdict in pool.map(lambda one: _judge(url, one), planted):
+        for verdict in pool.map(lambda one: _judge(server, one), planted):
             verdicts.append(verdict)
             print(verdict.line(), flush=True)
     return verdicts
+
+
+def _shard(text: str) -> Shard:
+    try:
+        return Shard.parsed(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("names", nargs="*", help="only mutants whose name contains one of these")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
+    parser.add_argument("--shard", type=_shard, default=Shard(), help="only a part of them: 1/3, 2/3, 3/3")
     asked = parser.parse_args()
+    names = _chosen(asked.names, asked.shard)
     if asked.list:
-        print("\n".join([f"model without: {name}" for name in models.names()] + [one.name for one in all_mutants()]))
+        print("\n".join(names))
         return 0
     # An end by signal is an end like any other: the server goes, and its folder.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     started = time.monotonic()
-    verdicts = _run(asked.names)
+    verdicts = _run(names)
     killed = sum(verdict.killed is True for verdict in verdicts)
     invalid = sum(verdict.killed is None for verdict in verdicts)
     if invalid:

@@ -34,7 +34,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 class _Finder(MetaPathFinder):
     def __init__(self, planted: Mutant) -> None:
         self._planted = planted
-        self._module = "penstock." + planted.file.removesuffix(".py").replace("/", ".")
+        self._module = planted.module()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -48,10 +48,7 @@ class _Finder(MetaPathFinder):
 
 
 def _plant_query(planted: Mutant) -> None:
-    from penstock.storage.queries import load
-
-    table = planted.file.rsplit("/", 1)[-1].removesuffix(".sql")
-    texts = load(table)._texts
+    texts = planted.queries()._texts
     assert planted.query is not None
     texts[planted.query] = planted.applied(texts[planted.query])
 
@@ -68,6 +65,8 @@ def _plant_migration(planted: Mutant) -> None:
 
 def _plant(planted: Mutant) -> None:
     if planted.file.endswith(".py"):
+        if planted.module() in sys.modules:
+            raise LookupError(f"Mutant {planted.name!r}: {planted.module()} was imported before it could be planted.")
         sys.meta_path.insert(0, _Finder(planted))
     elif planted.query is None:
         _plant_migration(planted)

@@ -7,8 +7,9 @@ import httpx2
 import pytest
 
 from penstock.apps import catalogue
-from penstock.apps.catalogue import products_import
+from penstock.apps.catalogue import products_import, search_events
 from penstock.apps.catalogue.provider_views import keys_of
+from penstock.apps.catalogue.search_events import SearchEvent
 from penstock.apps.catalogue.understood import Understood
 from penstock.config import Settings
 from penstock.engine.app import Penstock
@@ -148,6 +149,15 @@ async def test_what_is_somebody_elses_or_no_catalogue_is_not_there(desk: Desk) -
     assert len((await desk.get("/api/catalogues", name="root", userId="all"))["items"]) == 2
 
 
+async def test_jobs_of_other_pipelines_are_no_catalogues(desk: Desk) -> None:
+    async with desk.app.connection() as connection:
+        other = await connection.fetchval(
+            "insert into penstock.jobs (pipeline, owner, metadata) values ('other', 'ann', '{}') returning id"
+        )
+    await desk.get(f"/api/catalogues/{other}", status=404)
+    assert (await desk.get("/api/catalogues"))["items"] == []
+
+
 async def test_pages_of_lists_go_on_where_they_ended(desk: Desk) -> None:
     made = [await desk.submit(b"Name\nLamp %d\n" % number) for number in range(3)]
     first = await desk.get("/api/catalogues", pageSize=2)
@@ -166,6 +176,17 @@ async def test_providers_say_whether_they_are_set_up_and_which_keys_are_missing(
     await drain(desk.app)
     local, _ = (await desk.get("/api/catalogues/providers"))["items"]
     assert local["lately"]["hits"] == 1
+
+
+async def test_what_went_wrong_at_a_provider_is_shown_to_admins(desk: Desk) -> None:
+    event = SearchEvent(
+        task_id=1, job_id=1, attempt=1, provider="local", query="title Lamp", hit=None, ms=1.0, error="it hangs"
+    )
+    async with desk.app.connection() as connection:
+        await search_events.append(connection, [event])
+    for name, told in (("ann", None), ("root", "it hangs")):
+        local, _ = (await desk.get("/api/catalogues/providers", name))["items"]
+        assert (local["lately"]["unanswered"], local["lately"]["lastError"]) == (1, told)
 
 
 async def test_the_shop_of_the_demonstration_is_a_provider_where_it_is_served(desk: Desk) -> None:

@@ -179,6 +179,17 @@ async def test_search_events_are_kept_as_long_as_the_items_of_jobs(world: World)
         assert len(await world.fetch("select id from catalogue.search_events")) == left
 
 
+async def test_search_events_within_the_retention_stay(world: World):
+    await world.know(product(1))
+    await world.submit(["gtin"], [[gtin(1)], [gtin(1)]])
+    await drain(world.app)
+    world.app.use(world.app.settings.model_copy(update={"retention_days": 30}), world.app.events)
+    await world.fetch("update catalogue.search_events set at = now() - interval '29 days'")
+    await world.app.enqueue("catalogue.forget")
+    await drain(world.app)
+    assert len(await world.fetch("select id from catalogue.search_events")) == 2
+
+
 async def test_the_sample_file_finds_the_sample_products(world: World):
     await world.know(*sample.products())
     lines = [line.split(",") for line in sample.file().splitlines()]

@@ -131,6 +131,18 @@ async def test_the_same_article_number_of_another_brand_is_no_match(world: World
             assert (found and found.title) == expected
 
 
+async def test_of_products_with_one_article_number_that_of_the_brand_is_taken(world: World):
+    await world.know(
+        Understood(title="Saw", sku="100", retailer="one shop"),
+        Understood(title="Saw", brand="Zephyr", sku="100", retailer="another shop"),
+    )
+    async with world.app.connection() as connection:
+        for brand, expected in (("zephyr", "Zephyr"), ("istria", None), (None, None)):
+            found = await local_products.find(connection, Query(kind="sku", sku="100", brand=brand), 0.45)
+            assert found is not None
+            assert found.brand == expected
+
+
 async def test_a_misspelled_title_is_found_by_a_wider_guess(world: World):
     await world.know(Understood(title="Istria Prime Espresso Machine 1350 W", brand="Istria"))
     async with world.app.connection() as connection:

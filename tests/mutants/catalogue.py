@@ -99,10 +99,11 @@ def in_area(area: str, file: str, tests: str, changes: Iterable[tuple[str | None
 
 
 def all_mutants() -> tuple[Mutant, ...]:
+    from tests.mutants.catalogues import CATALOGUES
     from tests.mutants.fleet_guards import FLEET_GUARDS
     from tests.mutants.queue_guards import QUEUE_GUARDS
 
-    return (*QUEUE_GUARDS, *FLEET_GUARDS)
+    return (*QUEUE_GUARDS, *FLEET_GUARDS, *CATALOGUES)
 
 
 def mutant(name: str) -> Mutant:

@@ -102,8 +102,9 @@ def all_mutants() -> tuple[Mutant, ...]:
     from tests.mutants.catalogues import CATALOGUES
     from tests.mutants.fleet_guards import FLEET_GUARDS
     from tests.mutants.queue_guards import QUEUE_GUARDS
+    from tests.mutants.service import SERVICE
 
-    return (*QUEUE_GUARDS, *FLEET_GUARDS, *CATALOGUES)
+    return (*QUEUE_GUARDS, *FLEET_GUARDS, *SERVICE, *CATALOGUES)
 
 
 def mutant(name: str) -> Mutant:

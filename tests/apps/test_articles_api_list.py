@@ -50,6 +50,22 @@ async def test_pages_go_down_and_up_again_over_every_row_once(service: Service, 
     assert (slugs(up), up["previousCursor"]) == (["n6", "n5", "n4"], None)
 
 
+@pytest.mark.parametrize(("name", "filters"), [("ann", {}), ("root", {"userId": "all"})])
+async def test_articles_that_changed_at_one_moment_are_paged_once_each(
+    service: Service, name: str, filters: dict[str, str]
+):
+    for number in range(5):
+        author, visibility = ("ann", "private") if number % 2 else ("bob", "shared")
+        await saved(service, f"n{number}", author, visibility=visibility)
+    await service.fetch("update article_search.articles set updated_at = now()")
+    down = [await page(service, name, pageSize=2, **filters)]
+    while cursor := down[-1]["nextCursor"]:
+        down.append(await page(service, name, pageSize=2, after=cursor, **filters))
+    assert [slugs(one) for one in down] == [["n4", "n3"], ["n2", "n1"], ["n0"]]
+    up = await page(service, name, pageSize=2, before=down[-1]["startCursor"], **filters)
+    assert slugs(up) == ["n2", "n1"]
+
+
 async def test_what_changed_since_a_page_stands_before_it(service: Service):
     for title in ("old", "older"):
         await saved(service, title)

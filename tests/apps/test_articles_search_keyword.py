@@ -94,6 +94,13 @@ async def test_the_filter_hides_what_is_private_to_others(connection: asyncpg.Co
     assert set(await ids(connection, "pump", Filter(until=now))) == {own, other}
 
 
+async def test_the_filter_hides_what_changed_after_its_end(connection: asyncpg.Connection):
+    moment = await connection.fetchval("select clock_timestamp()")
+    await saved(connection, "Pump")
+    await saved(connection, "Well", "A pump brings the water up.")
+    assert await ids(connection, "pump", Filter(until=moment)) == []
+
+
 async def test_before_the_first_analyze_the_articles_are_counted(connection: asyncpg.Connection):
     for number in range(7):
         await saved(connection, f"No {number}", "water")

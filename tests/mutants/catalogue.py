@@ -99,12 +99,13 @@ def in_area(area: str, file: str, tests: str, changes: Iterable[tuple[str | None
 
 
 def all_mutants() -> tuple[Mutant, ...]:
+    from tests.mutants.articles import ARTICLES
     from tests.mutants.catalogues import CATALOGUES
     from tests.mutants.fleet_guards import FLEET_GUARDS
     from tests.mutants.queue_guards import QUEUE_GUARDS
     from tests.mutants.service import SERVICE
 
-    return (*QUEUE_GUARDS, *FLEET_GUARDS, *SERVICE, *CATALOGUES)
+    return (*QUEUE_GUARDS, *FLEET_GUARDS, *SERVICE, *ARTICLES, *CATALOGUES)
 
 
 def mutant(name: str) -> Mutant:

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from penstock import Context, Penstock
+from penstock.apps.website_analysis.fetch import robots
 from penstock.apps.website_analysis.fetch.client import Client
 from penstock.apps.website_analysis.fetch.crawl import Crawl, crawl
+from penstock.apps.website_analysis.fetch.fetched import Fetched
 from penstock.apps.website_analysis.fetch.live import LiveFetcher
 from penstock.config import load
 from penstock.engine.steering import limits
@@ -65,6 +67,23 @@ async def reading(database_url: str, world: SiteWorld, **settings: Any) -> Async
     finally:
         await made.client.close()
         await made.app.close()
+
+
+@pytest.mark.parametrize(
+    ("rules", "seconds"),
+    [
+        ("Crawl-delay: 2\nRequest-rate: 1/10s", 10.0),
+        ("Crawl-delay: 2\nRequest-rate: 10/10s", 2.0),
+        ("Request-rate: 1/5s", 5.0),
+        ("Crawl-delay: 600", 30.0),
+        ("Disallow: /private/", 0.0),
+    ],
+)
+def test_of_two_delays_that_a_site_asks_for_the_longer_counts(rules: str, seconds: float) -> None:
+    url = "https://shop.example/robots.txt"
+    body = f"User-agent: *\n{rules}\n".encode()
+    told = Fetched(kind="robots", url=url, final_url=url, status=200, headers={}, body=body)
+    assert robots.understood(told, "penstock").delay_seconds == seconds
 
 
 async def test_a_host_is_asked_no_faster_than_the_setting_says(database_url: str, world: SiteWorld) -> None:

@@ -119,6 +119,13 @@ async def test_answers_of_earlier_runs_are_used_again_where_the_version_is_the_s
     assert await answers.reuse(connection, 1, 3, versions) == 0
 
 
+async def test_of_the_answers_of_earlier_runs_the_newest_is_used_again(connection: asyncpg.Connection):
+    for run in (1, 2):
+        await answers.store(connection, 1, run, made(f"run {run}"))
+    assert await answers.reuse(connection, 1, 3, {"gpt": "1"}) == 1
+    assert [one.text for one in await answers.stored(connection, 1, 3)] == ["run 2"]
+
+
 @pytest.mark.parametrize("run", [1, 2])
 async def test_people_see_the_newest_run_that_has_answers(connection: asyncpg.Connection, run: int):
     for number in range(1, run + 1):

@@ -12,7 +12,8 @@ import asyncpg
 import pytest
 
 from penstock import Penstock
-from penstock.apps.website_analysis import budgets
+from penstock.apps.website_analysis import budgets, leftovers
+from penstock.apps.website_analysis.budgets import Standing
 from penstock.apps.website_analysis.models.asking import budget_note
 from penstock.apps.website_analysis.models.budget import Budget, BudgetHeld, BudgetSpent
 from penstock.config import load
@@ -59,6 +60,40 @@ async def test_fifty_calls_at_once_on_many_connections_never_pass_the_budget(
     assert made == 31 and max(seen) <= 1.0 + 1e-9 and round(most_committed, 9) <= 1.0
     assert await connection.fetchval("select spent from website_analysis.budgets") == pytest.approx(0.93)
     assert await connection.fetchval("select count(*) from website_analysis.reservations") == 0
+
+
+async def test_a_reservation_may_take_the_last_of_a_budget_and_no_more(connection: asyncpg.Connection):
+    await budgets.open_budget(connection, JOB, 0.3)
+    costs = (0.1, 0.1, 0.1, 1e-9)
+    granted = [
+        await budgets.reserve(connection, job_id=JOB, task_id=1, lease=1, cost=cost, most=0.3) is not None
+        for cost in costs
+    ]
+    assert granted == [True, True, True, False]
+
+
+async def test_a_reservation_that_nobody_settles_counts_as_spent_in_the_end(connection: asyncpg.Connection):
+    await budgets.open_budget(connection, JOB, 1.0)
+    await budgets.reserve(connection, job_id=JOB, task_id=9, lease=1, cost=0.9, most=1.0)
+    assert await budgets.standing(connection, JOB) == Standing(most=1.0, spent=0.0, reserved=0.9)
+    await connection.execute("update website_analysis.reservations set at = now() - interval '1 hour'")
+    assert await budgets.standing(connection, JOB) == Standing(most=1.0, spent=0.9, reserved=0.0)
+
+
+async def test_the_budget_of_a_task_without_a_job_stays_as_long_as_the_task(database_url: str):
+    app = Penstock("test", settings=load(database_url=database_url))
+
+    @app.task(name="alone")
+    async def alone() -> None: ...
+
+    async with app:
+        task = await app.enqueue("alone")
+        async with app.connection() as connection:
+            for number in (-task.id, -task.id - 1, JOB):
+                await budgets.open_budget(connection, number, 1.0)
+            await leftovers.sweep(connection)
+            left = await connection.fetch("select job_id from website_analysis.budgets")
+    assert [row["job_id"] for row in left] == [-task.id]
 
 
 async def test_three_times_a_third_of_the_budget_fits(app: Penstock):
@@ -169,6 +204,7 @@ async def test_a_larger_budget_of_a_later_run_counts_what_was_spent(app: Penstoc
     async with (await Budget.open(app, JOB, 0.1)).reserved(1, 1, 0.1) as call:
         call.spent = 0.1
     larger = await Budget.open(app, JOB, 0.25)
+    assert (await larger.standing()).most == 0.25
     async with larger.reserved(1, 2, 0.1) as call:
         call.spent = 0.1
     with pytest.raises(BudgetSpent):

@@ -104,8 +104,9 @@ def all_mutants() -> tuple[Mutant, ...]:
     from tests.mutants.fleet_guards import FLEET_GUARDS
     from tests.mutants.queue_guards import QUEUE_GUARDS
     from tests.mutants.service import SERVICE
+    from tests.mutants.sites import SITES
 
-    return (*QUEUE_GUARDS, *FLEET_GUARDS, *SERVICE, *ARTICLES, *CATALOGUES)
+    return (*QUEUE_GUARDS, *FLEET_GUARDS, *SERVICE, *SITES, *ARTICLES, *CATALOGUES)
 
 
 def mutant(name: str) -> Mutant:

@@ -50,6 +50,8 @@ async def test_records_are_paged_both_ways_within_their_states(linking: Linking)
     assert numbers(second) == [15, 18, 21, 24]
     back = await linking.ok("GET", f"/{project}/records?status=REVIEW&pageSize=3&before={second['startCursor']}")
     assert (numbers(back), back["nextCursor"]) == ([6, 9, 12], back["endCursor"])
+    near = await linking.ok("GET", f"/{project}/records?status=REVIEW&pageSize=1&before={second['startCursor']}")
+    assert numbers(near) == [12]
     top = await linking.ok("GET", f"/{project}/records?status=REVIEW&pageSize=3&before={back['startCursor']}")
     assert (numbers(top), top["previousCursor"]) == ([3], None)
     both = await linking.ok("GET", f"/{project}/records?status=NO_CANDIDATE&status=REVIEW&status=REVIEW&pageSize=5")

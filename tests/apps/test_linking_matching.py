@@ -8,6 +8,7 @@ import pytest
 from penstock import IllegalMove
 from penstock.apps.record_linking import cache, candidates, matching, ranking, records
 from penstock.apps.record_linking.names import FETCH, SCORE, SEARCH
+from penstock.apps.record_linking.record import Candidate
 from penstock.errors import UsageError
 from penstock.storage import ledger as ledger_table
 from tests.apps.linking_world import OWNER, LinkingWorld, linking_world
@@ -189,6 +190,20 @@ async def test_what_a_person_decided_is_left_by_a_rerun_and_a_re_rank(database_u
         assert await there.counts(project.id) == {"REJECTED": 1, "REVIEW": 1}
 
 
+async def test_what_a_person_decides_before_a_re_rank_writes_is_left_by_it(database_url: str) -> None:
+    async with linking_world(database_url, small()) as there:
+        project = await there.project([{"name": "Ada Quillfeather"}])
+        await there.match(project.id)
+        assert (await ranking.rerank(there.linking, project.id, OWNER, {"accept_score": 1.0})).records == 1
+        async with there.app.connection() as connection:
+            await connection.execute(
+                "update record_linking.records set state = 4, decided_by = 'bob', decided_at = now() where number = 1"
+            )
+        await there.drain()
+        (record,) = await there.records(project.id)
+        assert (record.state.name, record.decided_by) == ("ACCEPTED", "bob")
+
+
 async def test_a_re_rank_asks_nothing_and_uses_the_new_weights(database_url: str) -> None:
     async with linking_world(database_url, small()) as there:
         project = await there.project([{"name": "Ada Quillfeather", "born": "1817"}, {"name": "Nobody"}])
@@ -203,6 +218,26 @@ async def test_a_re_rank_asks_nothing_and_uses_the_new_weights(database_url: str
         assert [one.score for one in await there.records(project.id)] != scores
         with pytest.raises(UsageError, match="accept_score"):
             await ranking.rerank(there.linking, project.id, OWNER, {"accept_score": 2.0})
+
+
+async def test_candidates_of_an_earlier_scoring_go(database_url: str) -> None:
+    def ranked(*entities: str) -> list[Candidate]:
+        return [
+            Candidate(rank=rank, entity=entity, label=entity, description=None, score=0.5, parts=())
+            for rank, entity in enumerate(entities, start=1)
+        ]
+
+    async with linking_world(database_url, small()) as there:
+        project = await there.project([{"name": "Ada Quillfeather"}, {"name": "Nobody"}])
+        ada, nobody = [one.id for one in await there.records(project.id)]
+        async with there.app.connection() as connection:
+            await candidates.replace(connection, {ada: ranked("Q1", "Q2", "Q3"), nobody: ranked("Q4")})
+            await candidates.replace(connection, {ada: ranked("Q3", "Q1"), nobody: []})
+            left = await candidates.of_records(connection, [ada, nobody])
+        assert {record: [one.entity for one in found] for record, found in left.items()} == {
+            ada: ["Q3", "Q1"],
+            nobody: [],
+        }
 
 
 async def test_a_project_is_matched_by_one_run_at_a_time(database_url: str) -> None:

@@ -135,6 +135,18 @@ async def test_a_dry_run_shows_where_the_threshold_cuts_and_changes_nothing(link
         assert (await linking.call("POST", f"/{project}/accept", json=wrong)).status_code == 422
 
 
+async def test_a_bulk_accept_takes_what_reaches_its_thresholds_exactly(linking: Linking) -> None:
+    project = await linking.matched()
+    await linking.service.fetch(
+        """update record_linking.records set score = 0.75, gap = case number when 2 then 0.25 else 0.125 end
+           where state = 3"""
+    )
+    wanted = {"minScore": 0.75, "minGap": 0.25}
+    assert (await linking.ok("POST", f"/{project}/accept", json={**wanted, "dryRun": True}))["accepted"] == 1
+    assert (await linking.ok("POST", f"/{project}/accept", json=wanted))["accepted"] == 1
+    assert [(await shown(linking, project, number))["state"] for number in (2, 3)] == ["ACCEPTED", "REVIEW"]
+
+
 async def test_a_batch_is_undone_except_for_what_somebody_changed_since(linking: Linking) -> None:
     project = await linking.matched()
     unsure = await linking.ok("POST", f"/{project}/accept", json={"minScore": 0.5})

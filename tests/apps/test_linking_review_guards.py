@@ -109,6 +109,17 @@ async def test_a_reopening_is_somebodys_decision_too(linking: Linking) -> None:
     assert (await linking.ok("GET", path))["state"] == "REJECTED"
 
 
+async def test_a_reopening_is_not_undone_once_the_record_was_ranked_otherwise(linking: Linking) -> None:
+    project = await linking.matched()
+    path = f"/{project}/records/3"
+    await decided(linking, f"{path}/reject")
+    await decided(linking, f"{path}/reopen")
+    await linking.service.fetch("update record_linking.records set entity = 'Q105' where number = 3")
+    answer = await linking.call("POST", f"/{project}/undo", json={"record": 3})
+    assert (answer.status_code, "changed since" in answer.json()["detail"]) == (409, True)
+    assert (await linking.ok("GET", path))["state"] == "REVIEW"
+
+
 async def test_a_decision_is_not_undone_below_later_ones_that_led_to_the_same(linking: Linking) -> None:
     project = await linking.matched()
     path = f"/{project}/records/3"

@@ -37,6 +37,7 @@ async def test_batches_are_not_given_to_a_paused_job(database_url: str) -> None:
         assert await there.counts(second.id) == {"ACCEPTED": 1}
         jobs = "select count(*) from penstock.lanes where pipeline = $1 and job_id = $2"
         assert await there.value(jobs, FETCH, other.job_id) == 1
+        assert await there.value(jobs, FETCH, paused.job_id) == 0
         await job_steering.resume(there.app, paused.job_id, by=OWNER)
         await there.drain()
         assert await there.counts(first.id) == {"ACCEPTED": 1}

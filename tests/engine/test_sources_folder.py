@@ -20,6 +20,7 @@ from penstock.intake.sources import scan as scanning
 from penstock.intake.sources.scan import scan_all
 from penstock.intake.sources.source import Entry
 from penstock.storage import sightings
+from penstock.storage.sightings import Seen
 from tests.engine.source_world import BY, Meddled, World, make_app, make_world
 
 ROWS = b"name,sku\nchair,1\n"
@@ -139,6 +140,31 @@ async def test_a_file_that_goes_before_it_settled_is_noted_and_may_come_back(wor
     assert (await world.scan()).gone == 1
     (drop / "away.tmp").rename(drop / "a.csv")
     assert (await world.scan_settled()).submitted == 1
+
+
+async def test_a_file_that_came_back_starts_its_wait_anew(world: World) -> None:
+    seen = Seen(key=b"a", path="a.csv", version="1", size_bytes=1)
+    source = world.source.id
+    async with world.app.connection() as connection:
+        await sightings.observe(connection, source, 1, [seen])
+        await connection.execute("update penstock.sightings set first_seen_at = now() - interval '1 hour'")
+        assert await sightings.miss(connection, source, 2) == ["a.csv"]
+        await sightings.observe(connection, source, 3, [seen])
+        wanted: dict[str, Any] = {"stable_seconds": 60.0, "hold_seconds": 60.0, "limit": 1}
+        assert await sightings.take(connection, source, 3, **wanted) == []
+        await connection.execute("update penstock.sightings set first_seen_at = now() - interval '1 hour'")
+        assert len(await sightings.take(connection, source, 3, **wanted)) == 1
+
+
+async def test_a_file_that_was_settled_meanwhile_is_not_held_again(world: World, drop: Path) -> None:
+    (drop / "a.csv").write_bytes(ROWS)
+    await world.scan()
+    (row,) = await world.fetch("select id from penstock.sightings")
+    async with world.app.connection() as connection:
+        assert await sightings.hold(connection, row["id"], b"content")
+        await sightings.settle(connection, row["id"], state="refused")
+        assert not await sightings.hold(connection, row["id"], b"content")
+    assert await world.states() == {"a.csv": ["refused"]}
 
 
 async def test_a_file_written_to_while_it_is_read_leaves_no_job(

@@ -102,12 +102,13 @@ def all_mutants() -> tuple[Mutant, ...]:
     from tests.mutants.articles import ARTICLES
     from tests.mutants.catalogues import CATALOGUES
     from tests.mutants.fleet_guards import FLEET_GUARDS
+    from tests.mutants.intake import INTAKE
     from tests.mutants.linking import LINKING
     from tests.mutants.queue_guards import QUEUE_GUARDS
     from tests.mutants.service import SERVICE
     from tests.mutants.sites import SITES
 
-    return (*QUEUE_GUARDS, *FLEET_GUARDS, *SERVICE, *SITES, *ARTICLES, *LINKING, *CATALOGUES)
+    return (*QUEUE_GUARDS, *FLEET_GUARDS, *SERVICE, *INTAKE, *SITES, *ARTICLES, *LINKING, *CATALOGUES)
 
 
 def mutant(name: str) -> Mutant:

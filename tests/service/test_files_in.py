@@ -74,6 +74,16 @@ async def test_the_images_of_a_zip_become_items_and_the_rest_is_named(service: S
     assert len(await service.fetch("select 1 from penstock.files where job_id = $1", job)) == 3
 
 
+async def test_images_that_were_stored_before_a_restart_are_not_stored_again(service: Service) -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name in ("a", "b", "c"):
+            archive.writestr(f"{name}.png", picture("red"))
+    job = (await send(service, [("photos.zip", data.getvalue())])).json()["jobId"]
+    await service.fetch("update penstock.imports set rows_stored = 1 where job_id = $1", job)
+    assert await stored(service, job) == [{"Image": "b.png"}, {"Image": "c.png"}]
+
+
 @pytest.mark.parametrize(
     ("files", "says"),
     [

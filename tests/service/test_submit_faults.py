@@ -12,6 +12,7 @@ from penstock.intake import submit as submitting
 from penstock.intake.importing import Importing
 from penstock.intake.submit import Submission, submit_file, submit_items
 from penstock.model import Snooze
+from penstock.storage import imports
 from tests.service.conftest import Service
 
 LARGE = b"name\n" + b"".join(b"item %d\n" % n for n in range(150_000))
@@ -48,6 +49,22 @@ async def test_a_file_that_lost_a_part_fails_the_import_instead_of_ending_it_ear
     shown = (await (await service.client()).get(f"/api/jobs/{done.job_id}")).json()
     assert shown["import"]["state"] == "failed"
     assert "not whole" in shown["lastError"]
+
+
+async def test_rows_that_another_worker_has_stored_are_not_stored_again(service: Service) -> None:
+    done = await submit_file(service.app, Submission(owner="ann", pipeline="look_up"), chunks(LARGE))
+    batch: dict[str, Any] = {"rows": 10, "bytes_read": 100, "why": "a batch"}
+    async with service.app.connection() as connection:
+        assert await imports.advance(connection, done.job_id, before=0, **batch)
+        assert not await imports.advance(connection, done.job_id, before=0, **batch)
+        assert await imports.advance(connection, done.job_id, before=10, **batch)
+
+
+async def test_no_further_rows_of_a_cancelled_job_are_stored(service: Service) -> None:
+    done = await submit_file(service.app, Submission(owner="ann", pipeline="look_up"), chunks(LARGE))
+    await service.fetch("update penstock.jobs set cancelled_at = now() where id = $1", done.job_id)
+    async with service.app.connection() as connection:
+        assert not await imports.advance(connection, done.job_id, before=0, rows=10, bytes_read=100, why="a batch")
 
 
 async def test_a_deleted_job_gives_its_idempotency_key_free(service: Service) -> None:

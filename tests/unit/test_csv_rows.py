@@ -128,6 +128,11 @@ def test_an_endless_row_is_refused_before_it_fills_the_memory(begin, endless):
     tracemalloc.stop()
 
 
+def test_the_limit_is_one_of_a_row_and_not_of_the_file():
+    data = b"a,b\n" + b"1,2\n" * 50_000
+    assert sum(1 for _ in read(source(data, 65_536), shape_of_head(data, whole=True), row_bytes=100)) == 50_000
+
+
 @pytest.mark.parametrize(
     "name",
     [

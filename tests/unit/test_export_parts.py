@@ -13,6 +13,7 @@ from penstock.intake.export.edits import Edits
 from penstock.intake.export.file_name import disposition, file_name
 from penstock.intake.export.layout import Column, Layout, unique
 from penstock.intake.export.manifest import ESCAPED, NOT_IN_XML, POINTER, TOO_LONG, Manifest, trouble
+from penstock.intake.export.rows import plain
 from penstock.intake.export.xlsx_file import SHEET_ROWS, Workbook
 from penstock.storage.exports import Page
 
@@ -84,6 +85,14 @@ def test_the_parts_in_the_manifest_make_up_the_whole_text() -> None:
     assert {row[:5] for row in rows} == {("Rows", 2, "Name", 60_000, TOO_LONG)}
     assert json.loads("".join(row[6] for row in rows)) == text
     assert all(trouble(row[6]) is None for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("value", "held"),
+    [(2**53, 2**53), (2**53 + 1, "9007199254740993"), (-(2**53) - 1, "-9007199254740993"), (0.1, 0.1), (True, "true")],
+)
+def test_a_number_that_a_sheet_would_round_is_text(value: Any, held: Any) -> None:
+    assert plain(value) == held
 
 
 def test_text_stays_text_in_a_sheet(tmp_path: Path) -> None:

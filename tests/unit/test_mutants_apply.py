@@ -13,6 +13,7 @@ from tests.mutants.__main__ import _judged
 from tests.mutants.catalogue import Mutant, Shard, all_mutants, mutant
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "penstock"
+AREAS = ("service", "intake", "sites", "articles", "linking", "catalogue")
 
 
 def original(one: Mutant) -> str:
@@ -42,6 +43,11 @@ def test_the_tests_that_have_to_find_a_mutant_exist():
 def test_mutant_names_are_unique():
     names = [one.name for one in all_mutants()]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_every_area_around_the_engine_has_mutants(area: str):
+    assert sum(one.name.startswith(f"{area}: ") for one in all_mutants()) >= 6
 
 
 def test_a_mutant_of_an_application_is_planted_in_the_queries_that_it_runs():

@@ -49,7 +49,7 @@ class Verdict:
 
     def line(self) -> str:
         word = {True: "killed", False: "SURVIVED", None: "INVALID"}[self.killed]
-        return f"{word:<9} {self.seconds:5.1f} s  {self.name:<58} {self.by}"
+        return f"{word:<9} {self.seconds:5.1f} s  {self.name:<86} {self.by}"
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """What a mutant is, and how it is looked up."""
 
+import importlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,8 +43,11 @@ class Mutant:
         from penstock.storage.queries import load
 
         *folders, _, table = self.file.removesuffix(".sql").split("/")
-        # The engine's own are loaded without naming the package, and the cache goes by the arguments.
-        return load(table) if folders == ["storage"] else load(table, ".".join(["penstock", *folders]))
+        package = ".".join(["penstock", *folders])
+        # First the package: one that loads the file while it is imported would keep queries of its own.
+        importlib.import_module(package)
+        # The engine's are loaded without naming the package, and the cache goes by the arguments.
+        return load(table) if folders == ["storage"] else load(table, package)
 
     def module(self) -> str:
         """What its .py file is imported as."""

@@ -1,9 +1,9 @@
 """A mutant whose text is no longer in the code tests nothing: it has to be rewritten with the code."""
 
 import importlib
+import subprocess
 import sys
 from pathlib import Path
-from subprocess import CompletedProcess
 from types import ModuleType
 
 import pytest
@@ -62,6 +62,19 @@ def test_a_mutant_of_an_application_is_planted_in_the_queries_that_it_runs():
         assert products._sql.by_sku == before.replace("limit 1", "limit 2")
     finally:
         planted.queries()._texts["by_sku"] = before
+
+
+def test_a_mutant_is_planted_in_queries_that_its_package_loads_when_it_is_imported():
+    """In a process of its own, where nothing is imported yet."""
+    script = """
+from tests.mutants import plugin
+from tests.mutants.catalogue import mutant
+one = mutant("catalogue: products.by_sku prefers a product without a brand")
+plugin._plant(one)
+from penstock.apps.catalogue import products
+assert one.becomes in products._sql.by_sku, products._sql.by_sku
+"""
+    subprocess.run([sys.executable, "-c", script], cwd=SOURCE.parents[1], check=True)
 
 
 def test_a_mutant_of_the_engine_is_planted_in_the_queries_that_it_runs():
@@ -126,4 +139,4 @@ def test_a_shard_that_does_not_exist_is_refused(text: str):
     ],
 )
 def test_a_mutant_that_is_no_program_is_not_taken_for_killed(said: str, verdict: tuple[bool | None, str]):
-    assert _judged(CompletedProcess([], 1, stdout=said, stderr="")) == verdict
+    assert _judged(subprocess.CompletedProcess([], 1, stdout=said, stderr="")) == verdict

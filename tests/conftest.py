@@ -19,6 +19,9 @@ from hypothesis import HealthCheck, settings
 
 from penstock.storage import embedded
 from tests.databases import Databases
+from tests.scheduling import Times, pytest_collection_modifyitems
+
+__all__ = ["pytest_collection_modifyitems"]
 
 _PREFIX = "penstock-tests-"
 _HOME = "PENSTOCK_TEST_HOME"
@@ -40,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell starts background jobs with SIGINT ignored, and what the tests start would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Times())
     if hasattr(config, "workerinput") or os.environ.get(_HOME) or os.environ.get(_SERVER):
         return
     # Not pytest's own temporary folder: as root, the server's user could not pass through that one.

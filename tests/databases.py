@@ -6,6 +6,7 @@ running can reach it. A database whose schema a test changed is dropped instead.
 """
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -118,7 +119,9 @@ class Databases:
         """Its name."""
         self._template = f"penstock_template_{uuid4().hex[:12]}"
         self._administer("create database {}", self._template)
-        asyncio.run(_migrated(with_database(self.server_url, self._template)))
+        # In a thread: the caller may stand inside an event loop.
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(asyncio.run, _migrated(with_database(self.server_url, self._template))).result()
         return self._template
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TypedDict
 
@@ -52,11 +52,16 @@ class WarmStarts:
         assert self._parent.stdout.readline() == b"ready\n"
 
     def run(
-        self, arguments: list[str], *, env: Mapping[str, str], seconds: float
+        self, arguments: list[str], *, env: Mapping[str, str], seconds: float = 60, text: str = ""
     ) -> "subprocess.CompletedProcess[str]":
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, socket.socket(socket.AF_UNIX) as line:
+        """``text`` is what it can read from its standard input."""
+        with ExitStack() as stack:
+            line = stack.enter_context(socket.socket(socket.AF_UNIX))
+            given, out, err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
+            given.write(text.encode())
+            given.seek(0)
             line.connect(self._path)
-            files = array.array("i", [out.fileno(), err.fileno()])
+            files = array.array("i", [one.fileno() for one in (given, out, err)])
             request = orjson.dumps({"arguments": arguments, "env": dict(env)})
             line.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)])
             line.shutdown(socket.SHUT_WR)
@@ -136,7 +141,7 @@ def _serve(path: str) -> Request | None:
 
 def _request(line: socket.socket) -> tuple[Request, list[int]]:
     line.setblocking(True)
-    text, files, _, _ = socket.recv_fds(line, _MOST_BYTES, 2)
+    text, files, _, _ = socket.recv_fds(line, _MOST_BYTES, 3)
     while more := line.recv(_MOST_BYTES):
         text += more
     return orjson.loads(text), list(files)
@@ -145,8 +150,7 @@ def _request(line: socket.socket) -> tuple[Request, list[int]]:
 def _become(request: Request, files: list[int]) -> Request:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for number, file in zip((nothing, *files), range(3), strict=True):
+    for number, file in zip(files, range(3), strict=True):
         os.dup2(number, file)
         os.close(number)
     return request

@@ -2,7 +2,6 @@
 
 import io
 import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,8 +21,9 @@ from penstock.cli.articles_import import ImportLine
 from penstock.cli.options import Options
 from penstock.cli.output import Output
 from penstock.cli.session import Session
-from tests.cli.conftest import ROOT, Background, Call, environment
+from tests.cli.conftest import Background, Call, environment
 from tests.cli.waiting import wait_until
+from tests.warm import WarmStarts
 
 APP = "tests.cli.articles_app:app"
 Start = Callable[..., Background]
@@ -31,23 +31,15 @@ Articles = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def articles(call: Call, database_url: str) -> Articles:
+def articles(call: Call, warm: WarmStarts, database_url: str) -> Articles:
     """Calls `penstock articles …` for users that are there."""
     for name, role in (("admin", "admin"), ("ann", "operator")):
         assert call("users", "create", name, "--role", role, database_url=database_url).returncode == 0
 
     def run(*arguments: str, text: str | None = None, **settings: str) -> "subprocess.CompletedProcess[str]":
         given = {f"PENSTOCK_{name.upper()}": value for name, value in settings.items()}
-        return subprocess.run(
-            [sys.executable, "-m", "penstock.cli", "articles", *arguments],
-            env=environment(PENSTOCK_APP=APP, PENSTOCK_DATABASE_URL=database_url, **given),
-            cwd=ROOT,
-            input=text or "",
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        env = environment(PENSTOCK_APP=APP, PENSTOCK_DATABASE_URL=database_url, **given)
+        return warm.run(["articles", *arguments], env=env, text=text or "")
 
     return run
 

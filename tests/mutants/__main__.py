@@ -5,7 +5,6 @@ process each, two at a time, all on one embedded server. Ends with 1 if a mutant
 """
 
 import argparse
-import asyncio
 import os
 import re
 import shutil
@@ -21,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.storage import embedded
-from tests.conftest import drop_database, make_template
+from tests.databases import Databases
 from tests.model import mutants as models
 from tests.model.search import search
 from tests.mutants.catalogue import Mutant, Shard, all_mutants
@@ -71,12 +70,11 @@ def _server() -> Iterator[str]:
 @contextmanager
 def _template(url: str) -> Iterator[str]:
     """Migrated once, for all that do not change a migration."""
-    name = f"penstock_mutants_{os.getpid()}"
-    asyncio.run(make_template(url, name))
+    databases = Databases(url)
     try:
-        yield name
+        yield databases.make_template()
     finally:
-        asyncio.run(drop_database(url, name))
+        databases.close()
 
 
 def _pytest(

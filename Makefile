@@ -7,6 +7,9 @@ STAMP := $(VENV)/.installed
 # Further arguments of the command a recipe ends in, e.g. `make test ARGS="-k claim -x"`.
 ARGS ?=
 
+# Compiling the sources again in each of the hundreds of processes that the tests start would take minutes.
+unexport PYTHONDONTWRITEBYTECODE
+
 BENCHES := throughput enqueue latency growth ingest export pages search limiter transports
 
 .DEFAULT_GOAL := help

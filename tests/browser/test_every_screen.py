@@ -13,6 +13,7 @@ from playwright.sync_api import Dialog, Page, Response, expect
 from tests.browser.looking import Looker
 from tests.browser.world import World
 from tests.cli.conftest import ROOT
+from tests.sizes import LONG
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -151,7 +152,9 @@ def test_every_screen_can_be_used_by_everybody_and_runs_nothing_stored(looker: L
     for address in addresses(places):
         opened(page, address)
         for look in looker.looks(page):
-            found += [f"{address} {look}: {one}" for one in (*looker.axe(page), *faults(page))]
+            # The other looks are held to axe's rules by the tests of each area.
+            said = looker.axe(page) if look == "dark" or LONG else []
+            found += [f"{address} {look}: {one}" for one in (*said, *faults(page))]
     assert not found, "\n".join(found)
     assert dialogs == []
 

@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser import grid_world
 from tests.browser.looking import GONE, SECONDS, Looker
 from tests.browser.world import World
+from tests.sizes import size
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -179,7 +180,7 @@ def test_a_restart_amid_steady_changes_leaves_every_tab_with_the_last_state(
     job = grid_world.job(world, [{"Title": f"Lamp {n}", "Brand": "Brand"} for n in range(ROWS)])
     items = grid_world.ids(world, job)
     grid_world.end(world, job, items, 2, result={"columns": {"Matched title": "t0"}})
-    pages = [looker.page("ann", f"/jobs/{job}") for _ in range(TABS)]
+    pages = [looker.page("ann", f"/jobs/{job}") for _ in range(size("TABS", small=3, whole=TABS))]
     for page in pages:
         expect(page.locator("[data-live=live]")).to_be_visible()
         expect(page.locator("[data-row]")).to_have_count(ROWS)

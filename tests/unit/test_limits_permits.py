@@ -27,12 +27,24 @@ async def test_those_who_wait_together_are_asked_for_in_one_bunch_of_bounded_siz
     assert [len(weights) for weights in asked] == [BUNCH, 3]
 
 
-async def test_a_slow_line_reaches_further_ahead_within_bounds():
+class Frozen:
+    """A clock that jumps, as it does for a process that was stopped for a while."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_a_slow_line_reaches_further_ahead_within_bounds(monkeypatch):
     aheads = []
+    clock = Frozen()
+    monkeypatch.setattr(permits, "monotonic", clock)
 
     async def take(weights, ahead):
         aheads.append(ahead)
-        await asyncio.sleep(0.1)
+        clock.now += 0.1
         return granted(0.0)
 
     desk = Permits("k", take, hold_seconds=2)
@@ -43,14 +55,23 @@ async def test_a_slow_line_reaches_further_ahead_within_bounds():
     assert 0.1 < aheads[-1] <= 0.5
 
 
-class Frozen:
-    """A clock that jumps, as it does for a process that was stopped for a while."""
+@pytest.mark.parametrize(("wait", "pause"), [(0.02, 0.0), (0.3, 0.25), (1.9, 0.5)])
+async def test_the_store_is_asked_again_before_the_next_permit_is_due(monkeypatch, wait, pause):
+    monkeypatch.setattr(permits, "monotonic", Frozen())
+    asked = asyncio.Event()
 
-    def __init__(self) -> None:
-        self.now = 100.0
+    async def take(weights, ahead):
+        if asked.is_set():
+            return granted(wait=wait)
+        asked.set()
+        return await asyncio.Event().wait()
 
-    def __call__(self) -> float:
-        return self.now
+    desk = Permits("k", take, hold_seconds=2)
+    waiting = asyncio.create_task(desk.next(1, again=False))
+    await asked.wait()
+    assert await desk.run_once() == pytest.approx(pause)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
 
 
 async def test_permits_that_a_frozen_process_wakes_up_with_are_not_used(monkeypatch, pool_of):
@@ -91,15 +112,16 @@ def pool_of():
 
 
 async def test_the_loop_that_asks_is_not_left_behind():
-    never = asyncio.Event()
+    asked = asyncio.Event()
 
     async def take(weights, ahead):
-        await never.wait()
+        asked.set()
+        await asyncio.Event().wait()
         return granted(0.0)
 
     desk = Permits("k", take, hold_seconds=2)
     waiting = asyncio.create_task(desk.next(1, again=False))
-    await asyncio.sleep(0.01)
+    await asked.wait()
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
     await asyncio.sleep(0)
@@ -112,7 +134,7 @@ async def test_a_fault_that_does_not_pass_reaches_those_who_wait():
 
     desk = Permits("k", take, hold_seconds=2)
     with pytest.raises(RuntimeError, match="a bug"):
-        await asyncio.wait_for(desk.next(1, again=False), 5)
+        await asyncio.wait_for(desk.next(1, again=False), 60)
 
 
 async def test_limiters_of_many_keys_do_not_pile_up():

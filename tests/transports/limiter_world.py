@@ -16,6 +16,7 @@ from penstock.engine.limits import Limiters
 from penstock.engine.redis_budgets import RedisBudgets
 from penstock.storage import limits
 from penstock.storage.limits import Grant
+from tests.recorded_grants import RecordedGrants
 
 KEY = "wikidata"
 
@@ -31,6 +32,7 @@ class World:
     stack: AsyncExitStack
     prefix: str = field(default_factory=lambda: f"test-{uuid4().hex[:8]}")
     events: list[Event] = field(default_factory=list)
+    granted: RecordedGrants = field(default_factory=RecordedGrants)
 
     async def budgets(self) -> Budgets:
         """Of one more process."""
@@ -42,6 +44,7 @@ class World:
         else:
             made = RedisBudgets(pool, self.redis_url, prefix=self.prefix, events=Events([self.events.append]))
         self.stack.push_async_callback(made.close)
+        self.granted.watch(made)
         return made
 
     async def limiters(self, **options: Any) -> Limiters:
@@ -100,7 +103,7 @@ async def world_of(store: str, database_url: str, connection: Any, redis_url: st
         yield world
 
 
-async def until(condition: Any, seconds: float = 15.0) -> None:
+async def until(condition: Any, seconds: float = 60.0) -> None:
     async with asyncio.timeout(seconds):
         while not await condition():
             await asyncio.sleep(0.02)

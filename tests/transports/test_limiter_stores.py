@@ -1,7 +1,6 @@
 """The limiter when Redis goes away, hangs, is emptied and comes back: no burst twice, no block forgotten."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
@@ -26,12 +25,12 @@ async def store_of(world: World) -> str:
 async def test_a_redis_that_was_emptied_is_told_the_block_again(world):
     await world.configure(rate=100, burst=10)
     budgets = await world.budgets()
-    await budgets.penalise(KEY, 30, "429")
+    await budgets.penalise(KEY, 3000, "429")
     async with Redis.from_url(world.redis_url) as redis:
         await redis.flushall()
     grant = await take(budgets, [1])
     assert grant.granted == 0
-    assert grant.wait_seconds > 28
+    assert grant.wait_seconds > 2900
     assert await store_of(world) == "redis"
 
 
@@ -45,21 +44,19 @@ async def test_a_redis_that_was_emptied_gives_no_burst_again(world):
 
 
 @pytest.mark.parametrize("how", ["kill", "freeze"])
-async def test_without_redis_the_fleet_goes_on_in_postgresql_within_seconds_and_without_a_burst(world, own_redis, how):
-    await world.configure(rate=20, burst=100)
-    one, other = await world.limiters(), await world.limiters()
+async def test_without_redis_the_fleet_goes_on_in_postgresql_and_without_a_burst(world, own_redis, how):
+    await world.configure(rate=1, burst=100)
+    one, other = await world.limiters(hold_seconds=3600), await world.limiters(hold_seconds=3600)
     await asyncio.gather(one.of(KEY).acquire(), other.of(KEY).acquire())
     await asyncio.to_thread(getattr(own_redis, how))
-    gone = time.monotonic()
     try:
-        await asyncio.wait_for(one.of(KEY).acquire(), 10)
-        assert time.monotonic() - gone < 5
+        await asyncio.wait_for(one.of(KEY).acquire(), 60)
         assert await store_of(world) == "postgres"
         assert [(event.name, event.data["store"]) for event in world.events] == [("limiter.store_changed", "postgres")]
         # Nobody knows what Redis had granted: the burst of 100 is not there.
         left = (await limits.listing(world.connection))[0].available
         assert left < 100 - 60
-        await asyncio.wait_for(other.of(KEY).acquire(), 10)
+        await asyncio.wait_for(other.of(KEY).acquire(), 60)
         assert len(world.events) == 1, "the fleet moves once"
     finally:
         if how == "freeze":
@@ -92,7 +89,7 @@ async def test_the_fleet_returns_to_redis_when_it_answers_again_with_an_empty_bu
         await take(budgets, [1])
         return await store_of(world) == "redis"
 
-    await until(is_back, 20)
+    await until(is_back)
     assert (await take(budgets, [10])).wait_seconds <= 1, "until all processes have heard of the move"
     await world.connection.execute("update penstock.limiter_store set changed_at = now() - interval '2 seconds'")
     grant = await take(budgets, [10])
@@ -105,10 +102,10 @@ async def test_a_block_made_while_redis_is_away_holds(world, own_redis):
     limiters = await world.limiters()
     await limiters.of(KEY).acquire()
     await asyncio.to_thread(own_redis.kill)
-    await limiters.of(KEY).penalise(30, "429")
+    await limiters.of(KEY).penalise(3000, "429")
     with pytest.raises(LimiterBusy):
-        await asyncio.wait_for(limiters.of(KEY).acquire(), 10)
-    assert (await limits.listing(world.connection))[0].blocked_seconds > 25
+        await asyncio.wait_for(limiters.of(KEY).acquire(), 60)
+    assert (await limits.listing(world.connection))[0].blocked_seconds > 2900
 
 
 async def test_a_process_that_cannot_reach_redis_at_all_begins_in_postgresql(database_url, connection):
@@ -116,6 +113,6 @@ async def test_a_process_that_cannot_reach_redis_at_all_begins_in_postgresql(dat
     async with AsyncExitStack() as stack:
         world = World(store="redis", database_url=database_url, connection=connection, redis_url=nowhere, stack=stack)
         budgets = await world.budgets()
-        assert not await asyncio.wait_for(budgets.prefer_redis(), 10)
+        assert not await asyncio.wait_for(budgets.prefer_redis(), 60)
         assert (await take(budgets, [1])).granted == 1
         assert await store_of(world) == "postgres"

@@ -102,7 +102,7 @@ async def reader(transport: Transport, queue: str, *, prefetch: int = 100) -> Co
     return await transport.consumer(queue, name="tester", prefetch=prefetch, idle_seconds=IDLE_SECONDS)
 
 
-async def received(consumer: Consumer, count: int, *, wait_seconds: float = 20.0) -> list[Message]:
+async def received(consumer: Consumer, count: int, *, wait_seconds: float = 60.0) -> list[Message]:
     """So many messages, in however many goes: a broker may hand out fewer than there are."""
     got: list[Message] = []
     while len(got) < count:
@@ -132,7 +132,7 @@ async def depth_is(transport: Transport, queue: str, expected: int) -> bool:
     return await until(lambda: transport.depth(queue), expected)
 
 
-async def until(ask: Callable[[], Awaitable[Any]], expected: Any, seconds: float = 10.0) -> bool:
+async def until(ask: Callable[[], Awaitable[Any]], expected: Any, seconds: float = 60.0) -> bool:
     deadline = time.monotonic() + seconds
     while await ask() != expected:
         if time.monotonic() > deadline:

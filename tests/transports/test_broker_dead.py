@@ -12,6 +12,7 @@ from tests.transports.brokers import Broker, drained, reader, received, send
 
 async def test_a_buried_message_is_drained_with_its_bytes_and_then_gone(place, transport):
     raw = bytes(range(256)) * 4
+    began = time.time()
     await transport.publish([Outgoing(place.queue, 0, raw)])
     consumer = await reader(transport, place.queue)
     (message,) = await received(consumer, 1)
@@ -19,7 +20,8 @@ async def test_a_buried_message_is_drained_with_its_bytes_and_then_gone(place, t
     (dead,) = await drained(transport)
     assert (dead.queue, dead.raw, dead.reason, dead.deliveries) == (place.queue, raw, "it is no JSON: “ü”", 1)
     assert dead.kind == "no json"
-    assert dead.died_at is not None and abs(dead.died_at.timestamp() - time.time()) < 60
+    # The broker's clock may be another one.
+    assert dead.died_at is not None and began - 60 < dead.died_at.timestamp() < time.time() + 60
     await consumer.close()
     assert await (await reader(transport, place.queue)).receive(1, 0.5) == []
     assert await drained(transport) == []
@@ -59,7 +61,7 @@ async def test_what_could_not_be_stored_stays_and_what_was_stored_goes(place, tr
         await transport.drain_dead(1000, store)
     assert portions == [DEAD_PORTION, 5]
     left: list[str] = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while len(left) < 5:
             left += [one.raw.decode() for one in await drained(transport)]
     assert sorted(left) == [str(number) for number in range(DEAD_PORTION, DEAD_PORTION + 5)]
@@ -68,7 +70,7 @@ async def test_what_could_not_be_stored_stays_and_what_was_stored_goes(place, tr
 async def test_draining_many_takes_as_long_for_the_last_as_for_the_first(place, transport):
     """10,000 take ten times as long as 1,000, and both well under a minute."""
     await _buried(place, transport, [str(number) for number in range(3000)])
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         assert len({one.raw for one in await drained(transport, 5000)}) == 3000
 
 

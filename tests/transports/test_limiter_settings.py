@@ -43,7 +43,7 @@ async def test_a_process_that_counts_elsewhere_than_the_fleet_says_so_once(world
     heard: list[Event] = []
     limiters = await other_process(world, heard)
     for _ in range(3):
-        await asyncio.wait_for(limiters.of(KEY).acquire(), 10)
+        await asyncio.wait_for(limiters.of(KEY).acquire(), 60)
     assert [(event.name, event.data["fleet"]) for event in heard] == [("limiter.store_differs", "redis")]
 
 
@@ -51,7 +51,7 @@ async def test_a_fleet_that_counts_where_all_settings_say_is_no_news(world):
     await world.connection.execute("update penstock.limiter_store set store = 'postgres'")
     await world.configure(rate=100, burst=100)
     heard: list[Event] = []
-    await asyncio.wait_for((await other_process(world, heard)).of(KEY).acquire(), 10)
+    await asyncio.wait_for((await other_process(world, heard)).of(KEY).acquire(), 60)
     assert heard == []
 
 
@@ -62,7 +62,7 @@ async def test_a_worker_that_counts_in_postgresql_takes_a_fleet_along_that_has_n
     await limiters._budgets.open()
     assert (await limits.store(world.connection)).store == "postgres"
     assert (await limits.listing(world.connection))[0].available <= 0, "nobody knows what Redis had granted"
-    await asyncio.wait_for(limiters.of(KEY).acquire(), 10)
+    await asyncio.wait_for(limiters.of(KEY).acquire(), 60)
     assert [event.name for event in heard] == ["limiter.store_changed"]
 
 

@@ -63,14 +63,14 @@ async def consumer(rabbit: RabbitTransport, queue: str, prefetch: int = 100) -> 
 
 async def received(consumer: Consumer, count: int) -> list[Message]:
     got: list[Message] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len(got) < count:
             got += await consumer.receive(count - len(got), 1)
     return got
 
 
 async def until(true: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await true():
             await asyncio.sleep(0.02)
 

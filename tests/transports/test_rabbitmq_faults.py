@@ -6,7 +6,6 @@ import ssl
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from time import monotonic
 from uuid import uuid4
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from penstock.closing import stop_listening
 from penstock.testing.brokers import RABBITMQ_VARIABLE, RabbitServer, free_port
 from penstock.transport import BrokerAway, BrokerRefused, Outgoing
-from penstock.transports import amqp_channel, amqp_connection
+from penstock.transports import amqp_channel, amqp_connection, rabbitmq_publisher
 from penstock.transports.amqp_frames import Sent
 from penstock.transports.rabbitmq import RabbitTransport
 from penstock.transports.rabbitmq_publisher import Publisher
@@ -107,17 +106,17 @@ async def test_tls_at_a_port_without_it_is_a_clear_answer(server):
     await rabbit.close()
 
 
-async def test_a_broker_with_an_alarm_is_away_for_publishers_and_consumers_go_on(server, rabbit, queue):
+async def test_a_broker_with_an_alarm_is_away_for_publishers_and_consumers_go_on(server, rabbit, queue, monkeypatch):
+    # An alarm is noticed long before a batch counts as lost.
+    monkeypatch.setattr(rabbitmq_publisher, "CONFIRM_SECONDS", 3600.0)
     await rabbit.publish([Outgoing(queue, 1, b"before")])
     receiving = await consumer(rabbit, queue)
     (before,) = await received(receiving, 1)
     await asyncio.to_thread(_control, server, "set_vm_memory_high_watermark", "absolute", "1MB")
     try:
         for _ in range(2):
-            began = monotonic()
             with pytest.raises(BrokerAway, match="takes no messages now"):
                 await rabbit.publish([Outgoing(queue, 1, b"during")])
-            assert monotonic() - began < 8
         await receiving.acknowledge([before])
         assert await rabbit.depth(queue) == 0
     finally:
@@ -134,16 +133,13 @@ async def test_a_frozen_broker_is_noticed_and_used_again_when_it_goes_on(server,
     receiving = await consumer(rabbit, queue)
     await receiving.acknowledge(await received(receiving, 1))
     server.freeze()
-    began = monotonic()
     with pytest.raises(BrokerAway, match="heartbeat"):
-        await receiving.receive(1, 30)
-    assert monotonic() - began < 15
+        await receiving.receive(1, 3600)
     with pytest.raises(BrokerAway):
         await rabbit.publish([Outgoing(queue, 1, b"during")])
-    assert monotonic() - began < 40
     server.thaw()
     await _published(rabbit, [Outgoing(queue, 0, b"after")])
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         got: list[str] = []
         while "after" not in got:
             try:
@@ -159,7 +155,7 @@ async def test_a_broker_that_was_started_anew_has_its_messages_and_its_consumers
     await asyncio.to_thread(server.restart)
     await receiving.acknowledge(old)  # of a connection that is gone
     got: set[str] = set()
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(60):
         while len(got) < 100:
             try:
                 messages = await receiving.receive(100, 1)

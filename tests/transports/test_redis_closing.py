@@ -26,13 +26,13 @@ async def test_what_was_taken_while_the_consumer_was_closed_is_nobodys_and_comes
         consumer = await reader(transport, place.queue)
         await send(transport, place.queue, "kept")
         monkeypatch.setattr(RedisConsumer, "_taken", slowly)
-        receiving = asyncio.create_task(consumer.receive(1, 5))
-        await asyncio.wait_for(taken.wait(), 5)
+        receiving = asyncio.create_task(consumer.receive(1, 3600))
+        await asyncio.wait_for(taken.wait(), 60)
         monkeypatch.setattr(RedisConsumer, "_taken", ask)
         leaving = asyncio.create_task(consumer.close())
         await asyncio.wait([leaving], timeout=0.2)
         closing.set()
-        assert await asyncio.wait_for(receiving, 5) == []
-        await asyncio.wait_for(leaving, 5)
+        assert await asyncio.wait_for(receiving, 60) == []
+        await asyncio.wait_for(leaving, 60)
         assert texts(await received(await reader(transport, place.queue), 1)) == ["kept"]
         await transport.remove(place.queue)

@@ -76,7 +76,7 @@ def made_world(database_url: str, transport: str, broker_url: str | None, **sett
     return World(app=app, transport=transport, prefix=prefix, heard=heard)
 
 
-async def eventually(condition: Callable[[], Awaitable[Any]], *, what: str, seconds: float = 30.0) -> Any:
+async def eventually(condition: Callable[[], Awaitable[Any]], *, what: str, seconds: float = 60.0) -> Any:
     deadline = time.monotonic() + seconds
     while not (answer := await condition()):
         assert time.monotonic() < deadline, f"{what} did not come true within {seconds:g} s"

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -205,29 +204,27 @@ async def test_a_text_that_is_refused_is_told_from_the_others(outside: World):
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
 async def test_slow_down_is_told_with_its_wait_and_holds_the_key_of_this_provider(outside: World, form: str):
-    soon = datetime.now(UTC) + timedelta(seconds=31)
+    soon = datetime.now(UTC) + timedelta(seconds=3001)
     outside.server.throttles = 1
-    outside.server.retry_after = "30" if form == "seconds" else format_datetime(soon, usegmt=True)
+    outside.server.retry_after = "3000" if form == "seconds" else format_datetime(soon, usegmt=True)
     with pytest.raises(ThrottledError) as raised:
         await outside.embed("bread")
-    assert raised.value.key == "articles:outside" and 25 < raised.value.retry_after <= 31
+    assert raised.value.key == "articles:outside" and 2900 < raised.value.retry_after <= 3001
     # Nobody asks it again until then, in no process; the built-in one goes on.
     with pytest.raises(ThrottledError, match="articles:outside"):
         await outside.embed("bread")
     assert outside.server.calls == 1
     [view] = [one for one in await limits.listing(outside.app) if one.key == "articles:outside"]
-    assert view.blocked_seconds > 20
+    assert view.blocked_seconds > 2900
     assert (await outside.embedders.get("builtin").embed(["bread"], purpose="document")).any()
 
 
 async def test_a_search_does_not_wait_for_a_provider_that_is_held_back(outside: World):
-    outside.server.throttles, outside.server.retry_after = 1, "30"
+    outside.server.throttles, outside.server.retry_after = 1, "3000"
     with pytest.raises(ThrottledError):
         await outside.embed("bread")
-    began = time.monotonic()
     with pytest.raises(ThrottledError):
         await outside.embed("bread", purpose="query")
-    assert time.monotonic() - began < 1.0
 
 
 async def test_a_rate_of_the_file_becomes_a_limit_of_the_fleet(database_url: str, tmp_path: Path):

@@ -1,6 +1,5 @@
 """Quotes, OR and exclusions: the best hit first, nothing empty without a word, and bounded whatever is asked."""
 
-import time
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
@@ -161,16 +160,14 @@ async def test_as_many_as_are_allowed_are_looked_for(connection: asyncpg.Connect
 async def test_a_query_that_takes_too_long_is_answered_by_its_words(world: World, monkeypatch: pytest.MonkeyPatch):
     await world.save("Apart", "the hours of an opening")
     await world.drain()
-    slow = strict._sql.ranked.replace("count(*) as looked", "count(*) as looked, pg_sleep(60)")
+    slow = strict._sql.ranked.replace("count(*) as looked", "count(*) as looked, pg_sleep(3600)")
     assert slow != strict._sql.ranked
     monkeypatch.setattr(
         strict, "_sql", SimpleNamespace(ranked=slow, read=strict._sql.read, hurry=strict._sql.hurry, fitting="")
     )
     for mode in ("keyword", "hybrid"):
-        began = time.monotonic()
         answer = await asked(world, '"opening hours"', mode)
         assert (slugs(answer), answer.notice) == (["apart"], strict.TOO_SLOW)
-        assert time.monotonic() - began < 20
     # What was set for that query is gone with it.
     assert await world.value("show statement_timeout") != f"{strict.TIMEOUT_MS}ms"
 

@@ -149,14 +149,16 @@ async def test_retry_after_holds_the_host_for_everybody_and_burns_no_attempt(
     async with reading(database_url, world, sites_timeout_seconds=10.0) as one:
         await one.read(place)
         await one.read(place)
+        began = monotonic()
         drained = await drain(one.app)
         assert (drained.ended, drained.waiting) == ({}, 2)
-        assert 28 < (await one.limit(place)).blocked_seconds <= 30.5
+        blocked = (await one.limit(place)).blocked_seconds
+        assert 28 - (monotonic() - began) < blocked <= 30.5
         async with one.app.connection() as connection:
             rows = await connection.fetch(
                 "select attempt, extract(epoch from run_at - now())::float8 as left from penstock.queue"
             )
-        assert all(row["attempt"] == 0 and row["left"] > 20 for row in rows)
+        assert all(row["attempt"] == 0 and row["left"] > 20 - (monotonic() - began) for row in rows)
     assert world.targets(place).count("/") == 1
 
 
@@ -232,14 +234,12 @@ async def test_tasks_of_one_host_share_its_robots_file_for_a_while(database_url:
 async def test_many_sites_at_once_do_not_wait_for_one_that_hangs(database_url: str, world: SiteWorld) -> None:
     hanging = world.add({"*": answers.hanging()})
     places = [world.add(small_site(f"Shop {number}")) for number in range(20)]
-    async with reading(database_url, world) as one:
+    async with reading(database_url, world, sites_page_timeout_seconds=600.0) as one:
         stuck = asyncio.create_task(LiveFetcher(None, one.client).get(hanging.url(), kind="page"))
-        since = monotonic()
         fetchers = [LiveFetcher(None, one.client) for _ in places]
         await asyncio.gather(
             *(fetcher.get(place.url(), kind="page") for fetcher, place in zip(fetchers, places, strict=True))
         )
-        assert monotonic() - since < 5
         assert not stuck.done()
         stuck.cancel()
         await asyncio.gather(stuck, return_exceptions=True)

@@ -1,7 +1,5 @@
 """Looking for jobs to call back costs what is open, not what is behind."""
 
-import time
-
 import asyncpg
 import pytest
 
@@ -43,13 +41,8 @@ async def test_finished_jobs_cost_nothing(long_in_use: asyncpg.Connection) -> No
     nodes = await plan(long_in_use, _sql.due, 0, 1000)
     assert {"jobs_to_call_back", "lanes_job", "counts_lane"} <= indexes(nodes), nodes
     assert not scans_all_of(nodes, "jobs", "lanes", "counts", "outcomes", "imports"), nodes
-    took = []
-    for _ in range(3):
-        started = time.monotonic()
-        row = await long_in_use.fetchrow(_sql.due, 0, 1000)
-        took.append(time.monotonic() - started)
+    row = await long_in_use.fetchrow(_sql.due, 0, 1000)
     assert (row["looked"], row["ended"]) == (OPEN, [FINISHED + OPEN])
-    assert min(took) < 0.2, took
 
 
 async def test_a_fire_finds_its_job_by_its_key(long_in_use: asyncpg.Connection) -> None:

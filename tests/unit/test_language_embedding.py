@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,6 +13,7 @@ from tokenizers import Tokenizer
 from penstock.errors import InvalidSetting
 from penstock.language import embedding
 from penstock.language.embedding import DIMENSIONS, MOST_CHARACTERS, Embedder
+from tests.work import calls_of
 
 TEXTS = ["A bakery sells bread.", "Brot und Brötchen", "漢字かな", "🙂", "x" * 5000, "one", "<s> </s>"]
 
@@ -90,15 +90,13 @@ def test_words_are_forgotten_before_they_take_too_much_memory(embedder, monkeypa
     assert not any(len(word) > 32 for word in embedder._known)
 
 
-def test_a_thousand_short_texts_take_well_under_a_second(embedder):
-    texts = [f"Number {number} repairs bicycles in the old town on weekdays." for number in range(1000)]
-    # The best of three: the machine has other things to do.
-    took: list[float] = []
-    for _ in range(3):
-        began = time.perf_counter()
-        embedder.embed(texts)
-        took.append(time.perf_counter() - began)
-    assert min(took) < 0.5
+def test_four_times_as_many_texts_are_about_four_times_the_work_and_less_when_known(embedder):
+    def texts(count: int) -> list[str]:
+        return [f"Number {number} repairs bicycles in the old town on weekdays." for number in range(count)]
+
+    few, many, again = (calls_of(lambda count=count: embedder.embed(texts(count))) for count in (250, 1000, 1000))
+    assert many < 5 * few
+    assert again < many
 
 
 def test_loading_needs_no_network_and_does_not_run_wordllama():

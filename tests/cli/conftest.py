@@ -101,7 +101,7 @@ class Background:
         """Every process below it."""
         return psutil.Process(self.process.pid).children(recursive=True)
 
-    def ended(self, seconds: float = 30) -> int:
+    def ended(self, seconds: float = 60) -> int:
         return self.process.wait(seconds)
 
 

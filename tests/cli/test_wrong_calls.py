@@ -1,6 +1,5 @@
 """What a newcomer types wrong: answered at once, in the format asked for, with the next step."""
 
-import time
 from pathlib import Path
 
 import orjson
@@ -153,11 +152,9 @@ def test_an_unknown_variable_is_never_silent(call: Call, quiet: tuple[str, ...],
 
 def test_a_wrong_setting_is_answered_at_once_by_every_kind_of_command(call: Call):
     for arguments in (("config", "show"), ("status",), ("worker", "--app", "x:y"), ("doctor",), ("migrate",)):
-        began = time.monotonic()
         ended = call(*arguments, port="abc")
         assert ended.returncode == 2, (arguments, ended.stderr)
         assert "PENSTOCK_PORT = 'abc' will not do: it has to be a whole number from 0 to 65535." in ended.stderr
-        assert time.monotonic() - began < 30
     assert call("status", database_url="localhost").returncode == 2
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 def wait_until(
-    condition: Callable[[], bool], *, what: str, seconds: float = 45, log: Callable[[], str] = lambda: ""
+    condition: Callable[[], bool], *, what: str, seconds: float = 60, log: Callable[[], str] = lambda: ""
 ) -> None:
     deadline = time.monotonic() + seconds
     while not condition():

@@ -34,7 +34,7 @@ StartWorker = Callable[..., WorkerTree]
 
 
 async def eventually(
-    condition: Callable[[], Awaitable[Any]], *, seconds: float = 30.0, what: str = "the condition"
+    condition: Callable[[], Awaitable[Any]], *, seconds: float = 60.0, what: str = "the condition"
 ) -> Any:
     """Waits for a true answer, which it returns."""
     deadline = time.monotonic() + seconds

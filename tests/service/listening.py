@@ -15,7 +15,7 @@ from penstock.service.live import Live
 from penstock.service.server import Server
 from tests.service.conftest import Service
 
-SECONDS = 20.0
+SECONDS = 60.0
 
 
 @dataclass

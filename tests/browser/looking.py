@@ -16,7 +16,7 @@ WIDE = ViewportSize(width=1280, height=800)
 NARROW = ViewportSize(width=360, height=740)
 # Both themes, and a telephone.
 LOOKS = {"light": (WIDE, "light"), "dark": (WIDE, "dark"), "narrow": (NARROW, "light")}
-SECONDS = 20_000
+SECONDS = 60_000
 # How Chromium names a server that went away; test_live.py provokes each.
 GONE = re.compile(
     "net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|SOCKET_NOT_CONNECTED|EMPTY_RESPONSE"

@@ -78,7 +78,7 @@ class WarmStarts:
         assert self._parent.stdin is not None and self._parent.stdout is not None
         self._parent.stdin.close()
         self._parent.stdout.close()
-        self._parent.wait(30)
+        self._parent.wait(60)
         Path(self._path).unlink(missing_ok=True)
 
 

@@ -281,7 +281,7 @@ async def test_the_service_looks_for_trouble_by_itself_also_after_a_look_that_fa
     monkeypatch.setattr(api_ground, "_WATCH_SECONDS", 0.01)
     monkeypatch.setattr(api_ground.alerts, "watch", watch)
     async with articles_service.serving(database_url) as service:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await twice.wait()
         assert looked[0] is service.app
     left = [one for one in asyncio.all_tasks() if "_watch" in repr(one.get_coro())]

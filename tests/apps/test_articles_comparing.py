@@ -208,13 +208,13 @@ class Searching:
             self._stop.set()
             await asyncio.gather(*running)
 
-    async def go_on(self, generation: str, more: int = 20, seconds: float = 30.0) -> None:
+    async def go_on(self, generation: str, more: int = 20, seconds: float = 60.0) -> None:
         """Until so many more searches were answered by it."""
         wanted = self.answers[generation] + more
         await until(lambda: self.answers[generation] >= wanted, seconds)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come about in time"
@@ -230,7 +230,7 @@ async def state_of(world: World, generation_id: int) -> GenerationState:
 
 async def removed(world: World, generation_id: int) -> None:
     """Until its table is gone."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while await world.value("select to_regclass($1)::text", f"article_search.vectors_{generation_id}") is not None:
         assert time.monotonic() < end, "the table is still there"
         await asyncio.sleep(0.05)

@@ -127,7 +127,7 @@ async def test_a_save_that_did_not_see_the_new_generation_is_in_it_all_the_same(
         await asyncio.wait([building_it], timeout=0.5)
         assert not building_it.done(), "it has to wait for the save"
         await saving.commit()
-        await asyncio.wait_for(building_it, 30)
+        await asyncio.wait_for(building_it, 60)
     finally:
         await late.close()
     assert await world.indexed_revision(new, made.id) == 1
@@ -138,7 +138,7 @@ async def indexed(world: World, article_id: int, generation: int) -> bool:
     return await world.indexed_revision(article_id, generation) is not None
 
 
-async def until(condition: Any, seconds: float = 20.0) -> None:
+async def until(condition: Any, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not await condition():
         assert time.monotonic() < end, "it did not come about in time"
@@ -348,7 +348,7 @@ async def test_an_index_that_is_being_built_is_left_alone(
         await until(lambda: _is(world, made, False))
         assert await ann.build_index(world.app, made) is ann.Outcome.UNDER_WAY
         await holder.execute("commit")
-        assert await asyncio.wait_for(first, 20) is ann.Outcome.BUILT
+        assert await asyncio.wait_for(first, 60) is ann.Outcome.BUILT
     finally:
         await holder.close()
 

@@ -440,7 +440,7 @@ async def test_an_import_that_is_interrupted_goes_on_when_it_is_run_again(search
     path.write_text("title,content\n" + "".join(f"title {n},text\n" for n in range(3000)))
     stored = asyncio.Event()
     running = asyncio.create_task(import_path(search, path, owner="ann", told=lambda so_far: stored.set()))
-    await asyncio.wait_for(stored.wait(), 30)
+    await asyncio.wait_for(stored.wait(), 60)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

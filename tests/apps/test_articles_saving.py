@@ -514,7 +514,7 @@ async def test_an_import_does_not_make_others_wait_for_a_slug(world: World) -> N
         slugs = await reserve_slugs(connection, news)
         async with connection.transaction():
             await save_many(world.search, connection, news, job_id=None, slugs=slugs)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 assert (await world.save("Introduction", "y")).article.slug == "introduction-4"
     assert await world.value("select count(*) from article_search.articles") == 4
 

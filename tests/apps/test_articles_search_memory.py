@@ -23,7 +23,7 @@ from penstock.testing import drain
 from tests.apps import articles_service
 from tests.apps.test_articles_search_near import CHUNKS, made, names, stored, with_extension
 
-DEADLINE_SECONDS = 20
+DEADLINE_SECONDS = 60
 
 
 @pytest.fixture(autouse=True)

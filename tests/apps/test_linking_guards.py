@@ -31,7 +31,7 @@ async def _left(there: LinkingWorld) -> dict[str, int]:
     return {what: await there.value(query) for what, query in _LEFT.items()}
 
 
-async def _nothing_left(there: LinkingWorld, seconds: float = 30.0) -> None:
+async def _nothing_left(there: LinkingWorld, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while any((left := await _left(there)).values()):
         assert time.monotonic() < end, left
@@ -61,7 +61,7 @@ async def test_a_project_deleted_while_fifty_work_on_it_leaves_nothing(database_
 
 async def _under_way(there: LinkingWorld, project_id: int, wanted: int) -> None:
     """Until so many records are past their search, or the run has ended."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         counts = (await progress.read(there.linking, project_id)).counts
         if counts[RecordState.QUEUED] <= 400 - wanted:
@@ -80,7 +80,7 @@ async def test_a_cancelled_run_writes_nothing_more_and_can_be_started_again(data
             cancelled = await matching.cancel(there.linking, project.id, OWNER)
             before = await there.counts(project.id)
             assert before["CANCELLED"] == cancelled > 0
-            end = time.monotonic() + 30
+            end = time.monotonic() + 60
             while await there.value(_LEFT["queue"]):
                 assert time.monotonic() < end
                 await asyncio.sleep(0.05)

@@ -136,7 +136,7 @@ async def test_a_child_that_somebody_killed_while_it_read_is_no_fault_of_the_pag
     reader = Reader()
     try:
         slow = asyncio.create_task(reader.read(crawled(page("<i>t</i>" * 400_000))))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not reader._children._busy:
                 await asyncio.sleep(0.005)
         (child,) = reader._children._busy
@@ -170,7 +170,7 @@ def test_a_charset_that_browsers_know_is_believed(said: str, text: str) -> None:
 async def test_a_closed_reader_ends_what_it_reads_as_worth_another_try() -> None:
     reader = Reader()
     slow = asyncio.create_task(reader.read(crawled(*[page("<i>t</i>" * 400_000)] * 50)))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not reader._children._busy:
             await asyncio.sleep(0.01)
         await reader.close()

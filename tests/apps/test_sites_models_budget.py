@@ -141,7 +141,7 @@ async def test_a_process_that_was_killed_in_a_call_has_spent_its_worst_case(
         sys.executable, "-c", HOLDER, database_url, stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         assert await process.stdout.readline() == b"held\n"
     os.kill(process.pid, signal.SIGKILL)
     await process.wait()

@@ -231,7 +231,7 @@ async def running(
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        url = (await asyncio.wait_for(process.stdout.readline(), 30)).decode().strip()
+        url = (await asyncio.wait_for(process.stdout.readline(), 60)).decode().strip()
         assert url, "the server did not come up"
         yield url
     finally:

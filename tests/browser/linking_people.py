@@ -57,7 +57,7 @@ def serving() -> Iterator[str]:
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    url, loop, over = started.result(10)
+    url, loop, over = started.result(60)
     try:
         yield url
     finally:

@@ -64,7 +64,7 @@ class SitesWeb:
 
     def start(self) -> "SitesWeb":
         self._thread.start()
-        assert self._ready.wait(30)
+        assert self._ready.wait(60)
         return self
 
     def stop(self) -> None:

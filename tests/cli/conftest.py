@@ -128,7 +128,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Background]]:
         if one.process.poll() is None:
             one.process.terminate()
             try:
-                one.process.wait(20)
+                one.process.wait(60)
             except subprocess.TimeoutExpired:
                 one.process.kill()
-                one.process.wait(10)
+                one.process.wait(60)

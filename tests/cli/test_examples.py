@@ -89,9 +89,9 @@ async def test_the_files_of_getting_started_run(
         from shop import app, deposit, price, site
         async def main():
             async with app:
-                print(await (await deposit.enqueue(1, 5)).result(30))
-                print(await (await site.enqueue(url="https://example.com")).result(30))
-                print((await (await price.enqueue("B-1")).wait(30))[0].name)
+                print(await (await deposit.enqueue(1, 5)).result(60))
+                print(await (await site.enqueue(url="https://example.com")).result(60))
+                print((await (await price.enqueue("B-1")).wait(60))[0].name)
         asyncio.run(main())
     """
     told = run(folder, "-c", textwrap.dedent(script), database_url=database_url)
@@ -110,7 +110,7 @@ async def test_the_web_process_of_getting_started_works_for_its_tasks(tmp_path: 
         from shop import price
         async def main():
             async with web.lifespan(web.web):
-                print(await (await price.enqueue("A-1")).result(30))
+                print(await (await price.enqueue("A-1")).result(60))
         asyncio.run(main())
     """
     assert "{'price': 4.5}" in run(folder, "-c", textwrap.dedent(script), database_url=database_url)

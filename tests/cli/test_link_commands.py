@@ -149,7 +149,7 @@ class Terminal:
         os.close(other)
         self.seen = ""
 
-    def until(self, text: str, seconds: float = 30) -> str:
+    def until(self, text: str, seconds: float = 60.0) -> str:
         """What came up to the text and with it."""
         deadline = time.monotonic() + seconds
         while text not in self.seen:
@@ -170,7 +170,7 @@ class Terminal:
     def end(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
         os.close(self._own)
 
 
@@ -208,7 +208,7 @@ def test_a_reviewer_decides_with_single_keys(terminal: Terminal, link: Link, mat
     if len(waiting) > 2:
         terminal.press("q")
         terminal.until("Stopped. 1 decided")
-    assert terminal.process.wait(20) == 0
+    assert terminal.process.wait(60) == 0
     record = data(link("review", matched, "--record", str(first), "-o", "json"))
     assert (record["state"], record["note"], record["history"][0]["move"]) == ("ACCEPTED", "looked up", "accept")
     assert record["decided_by"].startswith("cli:")

@@ -60,7 +60,7 @@ async def _until_somebody_waits(url: str) -> None:
             "select exists (select from pg_stat_activity where application_name = 'penstock migrate'"
             " and datname = current_database() and wait_event_type = 'Lock')"
         )
-        async with asyncio.timeout(45):
+        async with asyncio.timeout(60):
             while not await watcher.fetchval(query):
                 pass
     finally:

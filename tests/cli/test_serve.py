@@ -118,7 +118,7 @@ async def test_up_lets_the_admin_in_and_shows_one_picture_of_the_machine(start: 
     assert "penstock tokens create admin" in up.stderr
     assert get(told["http"], told["login"].removeprefix(told["http"]))[0] == 200
     async with Penstock("enqueuer", settings=load(database_url=database_url)) as app:
-        assert await (await app.enqueue("add", {"a": 2, "b": 3})).result(30) == 5
+        assert await (await app.enqueue("add", {"a": 2, "b": 3})).result(60) == 5
     finished = 'penstock_tasks_finished_total{stage="add",state="DONE"} 1.0'
     wait_until(lambda: finished in get(told["http"], "/metrics")[1], what="the count of the runner")
     text = get(told["http"], "/metrics")[1]
@@ -189,9 +189,9 @@ async def test_runners_serve_what_an_extension_declares_in_the_application(datab
         async with asyncio.timeout(60):
             while not running.supervisor.ready:
                 await asyncio.sleep(0.02)
-        assert await (await app.enqueue("extended")).result(30) == "serving"
-        assert await (await app.enqueue("extended.isolated")).result(30) > 0
-        assert await (await app.enqueue("add", {"a": 1, "b": 1})).result(30) == 2
+        assert await (await app.enqueue("extended")).result(60) == "serving"
+        assert await (await app.enqueue("extended.isolated")).result(60) > 0
+        assert await (await app.enqueue("add", {"a": 1, "b": 1})).result(60) == 2
 
 
 def test_an_extension_that_is_no_function_is_refused_with_a_sentence() -> None:

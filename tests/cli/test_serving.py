@@ -61,7 +61,7 @@ async def test_up_starts_everything_and_ctrl_c_leaves_no_process(start: Start, h
     assert told["database"] == f"embedded PostgreSQL in {home}"
     assert "Next, in another terminal" in up.stderr
     async with Penstock("enqueuer", settings=load(home=home)) as app:
-        assert await (await app.enqueue("add", {"a": 2, "b": 3})).result(30) == 5
+        assert await (await app.enqueue("add", {"a": 2, "b": 3})).result(60) == 5
     assert get(told["http"], "/healthz")[0] == 200
     assert get(told["http"], "/readyz")[:2] == (200, '{"status":"ready"}')
     tree = up.tree()
@@ -82,9 +82,9 @@ async def test_up_without_an_application_runs_what_ships_with_penstock(
     up = start("up", "-o", "json", "--port", "0", database_url=database_url)
     assert started(up)["app"] == "penstock.cli.applications:app"
     task = await enqueuer.enqueue("import_order", {"line": "oak-table x 2"})
-    assert await task.result(30) == {"sku": "oak-table", "amount": 2, "total": 840}
+    assert await task.result(60) == {"sku": "oak-table", "amount": 2, "total": 840}
     missing = await enqueuer.enqueue("import_order", {"line": "moon x 1"})
-    assert (await missing.wait(30))[0] is State.NOT_FOUND
+    assert (await missing.wait(60))[0] is State.NOT_FOUND
 
 
 def test_a_port_in_use_is_refused_with_a_sentence(call: Call, database_url: str):
@@ -102,7 +102,7 @@ async def test_metrics_count_what_the_runners_did(start: Start, database_url: st
     address = started(worker)["http"]
     tasks = [await enqueuer.enqueue("add", {"a": number, "b": 1}) for number in range(5)]
     for task in tasks:
-        await task.result(30)
+        await task.result(60)
     samples: dict[str, float] = {}
 
     def counted() -> bool:
@@ -185,7 +185,7 @@ async def test_the_embedded_server_is_started_again_when_it_dies(start: Start, h
     # Nobody else uses this server yet, so it is the worker that brings it back.
     wait_until(lambda: any(one not in killed for one in using(home)), what="a new server", log=lambda: worker.stderr)
     async with Penstock("enqueuer", settings=load(home=home)) as app:
-        assert await (await app.enqueue("add", {"a": 1, "b": 1})).result(45) == 2
+        assert await (await app.enqueue("add", {"a": 1, "b": 1})).result(60) == 2
     worker.process.terminate()
     assert worker.ended() == 0, worker.stderr
     wait_until(lambda: using(home) == [], what="the end of the server")

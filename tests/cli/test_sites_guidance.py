@@ -77,7 +77,7 @@ def test_on_a_terminal_a_long_reason_is_wrapped_and_not_cut(sites: Sites, worker
         os.close(leader)
         assert process.stderr is not None
         process.stderr.close()
-        process.wait(30)
+        process.wait(60)
     assert "there is no such page." in " ".join(output.decode().split())
 
 

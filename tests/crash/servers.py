@@ -199,8 +199,8 @@ def pooler(url: str, *, size: int = 20, ignored: str = "") -> Iterator[str]:
             stderr=subprocess.DEVNULL,
         )
         try:
-            wait_until((folder / SOCKET).exists, what="the start of PgBouncer", seconds=10)
+            wait_until((folder / SOCKET).exists, what="the start of PgBouncer", seconds=60)
             yield f"postgresql://{user}@{parts.path}?host={folder}&port=5432"
         finally:
             process.kill()
-            process.wait(10)
+            process.wait(60)

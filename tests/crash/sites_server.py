@@ -92,7 +92,7 @@ def serving() -> Iterator[Sites]:
     try:
         yield sites
     finally:
-        asyncio.run_coroutine_threadsafe(end(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(end(), loop).result(60)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
         loop.close()

@@ -83,11 +83,11 @@ async def test_a_worker_that_lost_its_connections_to_a_crowd_waits_for_a_slot_an
     async def said() -> bool:
         return _FULL in worker.text()
 
-    await eventually(said, seconds=10, what="the sentence about the slots")
+    await eventually(said, what="the sentence about the slots")
     await crowd.leave()
     async with opened_on(narrow.url) as app:
-        assert await asyncio.gather(*(task.result(30) for task in plain)) == list(range(200))
-        assert await asyncio.gather(*(task.result(30) for task in transactional)) == list(range(40))
+        assert await asyncio.gather(*(task.result(60) for task in plain)) == list(range(200))
+        assert await asyncio.gather(*(task.result(60) for task in transactional)) == list(range(40))
         async with app.connection() as connection:
             ids = [task.id for task in (*plain, *transactional)]
             audit = await ledger.audit(connection, ids, transactional=[task.id for task in transactional])

@@ -130,10 +130,10 @@ async def _through_a_switch(
     back_at = await pair.primary.fetchval("select clock_timestamp()")
 
     later = await quick.enqueue(7)
-    assert await later.result(30) == 7
+    assert await later.result(60) == 7
     (tmp_path / "gate").touch()
     for task in (*tasks, *effects):
-        await task.result(30)
+        await task.result(60)
 
     async def all_on_the_primary() -> bool:
         here = {row[0].removeprefix("penstock ") for row in await pair.primary.fetch(_OURS)}
@@ -200,5 +200,5 @@ async def test_a_worker_starts_and_works_while_its_first_host_is_silent(
         worker = start_worker(ready=False, url=f"postgresql://{parts.netloc}{hosts}{parts.path}")
         await asyncio.to_thread(worker.wait_ready)
         task = await quick.enqueue(7)
-        assert await task.result(30) == 7
+        assert await task.result(60) == 7
     assert worker.events("worker.died") == 0

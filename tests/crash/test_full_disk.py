@@ -56,11 +56,11 @@ async def test_a_full_disk_is_one_sentence_and_everything_goes_on_when_there_is_
         async def kept_back() -> bool:
             return worker.events("database.lost") >= 3 and "No space left" in worker.text()
 
-        await eventually(kept_back, seconds=15, what="a settlement that is kept while the disk is full")
+        await eventually(kept_back, what="a settlement that is kept while the disk is full")
         assert (await asyncio.to_thread(call, "status", database_url=server.url)).returncode == 0, "reading works"
         filler.free()
         tasks = [*held, *effects, *stored]
-        await asyncio.gather(*(task.result(40) for task in tasks))
+        await asyncio.gather(*(task.result(60) for task in tasks))
         async with app.connection() as connection:
             transactional = [task.id for task in effects]
             audit = await ledger.audit(connection, [task.id for task in tasks], transactional=transactional)
@@ -95,7 +95,7 @@ async def test_a_server_that_dies_of_its_full_disk_costs_time_and_nothing_else(
     filler.free()
     await asyncio.to_thread(server.ensure_running)
     async with opened_on(server.url) as app:
-        await asyncio.gather(*(task.result(40) for task in tasks))
+        await asyncio.gather(*(task.result(60) for task in tasks))
         async with app.connection() as reading:
             audit = await ledger.audit(reading, [task.id for task in tasks])
     assert audit.exact, audit

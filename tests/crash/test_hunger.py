@@ -62,13 +62,13 @@ async def test_a_handler_that_asks_for_too_much_memory_ends_with_that_error_and_
 ) -> None:
     neighbours = [await quick.enqueue(n) for n in range(20)]
     task = await greedy.enqueue()
-    state, _, error = await task.wait(20)
+    state, _, error = await task.wait(60)
     assert state is State.ERROR
     assert error is not None
     assert error["type"] == "MemoryError"
     history = [(row["cause"], row["burned"]) for row in (await task.details())["history"]]
     assert history == [("retry", True)]
-    assert await asyncio.gather(*(one.result(20) for one in neighbours)) == list(range(20))
+    assert await asyncio.gather(*(one.result(60) for one in neighbours)) == list(range(20))
     assert worker.events("worker.died") == 0
 
 
@@ -79,14 +79,14 @@ async def test_a_runner_without_memory_is_replaced_and_what_ran_in_it_has_crashe
     task = await hoards_memory.enqueue(seconds=3.0)
     await started(ledger, task.id)
     neighbours = await asyncio.gather(*(quick.enqueue(n) for n in range(400)))
-    await task.wait(40)
+    await task.wait(60)
     history = (await task.details())["history"]
     # Who meets the end of the memory first is chance: the runner, which ends or is killed by it, or the handler.
     assert {(row["cause"], row["burned"]) for row in history} <= {("crash", True), ("retry", True)}, history
     died = [row["error"]["message"] for row in history if row["cause"] == "crash"]
     assert all(text.startswith(("the process died: out of memory", "the process died: signal")) for text in died), died
     assert worker.events("worker.died") == len(died)
-    assert await asyncio.gather(*(one.result(20) for one in neighbours)) == list(range(400))
+    assert await asyncio.gather(*(one.result(60) for one in neighbours)) == list(range(400))
     audit = await ledger.audit(connection, [one.id for one in (task, *neighbours)])
     assert audit.exact, audit
     assert worker.alive
@@ -98,7 +98,7 @@ async def test_a_runner_that_finds_no_memory_in_a_callback_ends_at_once_instead_
 ) -> None:
     """Such an error reaches no loop of the runner: its connection would stand still until the command's timeout."""
     task = await starves_a_callback.enqueue(error)
-    state, _, last = await task.wait(20)
+    state, _, last = await task.wait(60)
     assert state is State.ERROR
     assert last is not None
     assert last["message"] == "the process died: out of memory"
@@ -108,8 +108,8 @@ async def test_a_runner_that_finds_no_memory_in_a_callback_ends_at_once_instead_
 async def test_a_task_that_a_handler_started_and_forgot_may_find_no_memory_without_ending_the_runner(
     worker: WorkerTree,
 ) -> None:
-    assert await (await forgets_a_task.enqueue()).result(20) == "fine"
-    assert await (await quick.enqueue(1)).result(20) == 1
+    assert await (await forgets_a_task.enqueue()).result(60) == "fine"
+    assert await (await quick.enqueue(1)).result(60) == 1
     assert worker.events("worker.died") == 0
 
 
@@ -136,13 +136,13 @@ async def test_file_descriptors_used_up_in_a_runner_cost_the_task_that_took_them
     async def starved() -> bool:
         return "Too many open files" in worker.text()
 
-    await eventually(starved, seconds=10, what="a connection that finds no descriptor")
+    await eventually(starved, what="a connection that finds no descriptor")
     (tmp_path / "gate").touch()
-    state, _, error = await task.wait(20)
+    state, _, error = await task.wait(60)
     assert state is State.ERROR
     assert error is not None
     assert "Too many open files" in error["message"]
-    assert await asyncio.gather(*(one.result(20) for one in neighbours)) == list(range(50))
+    assert await asyncio.gather(*(one.result(60) for one in neighbours)) == list(range(50))
     audit = await ledger.audit(connection, [one.id for one in (task, *neighbours)])
     assert audit.exact, audit
     assert worker.alive

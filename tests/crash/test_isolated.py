@@ -30,7 +30,7 @@ from penstock.storage.embedded.processes import is_alive
 from tests.crash.isolated_app import app
 from tests.crash.isolated_calls import APP, Told, claimed_of, context_of, definition_of, live_stage, stored
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60
 LIMIT_BYTES = 10_000
 ROOT = Path(__file__).resolve().parents[2]
 

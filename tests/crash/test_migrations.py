@@ -57,7 +57,7 @@ class Load:
 
     async def check(self, ledger: Ledger, connection: asyncpg.Connection) -> None:
         assert len(self.tasks) > 20
-        results = await asyncio.gather(*(task.result(40) for task in self.tasks))
+        results = await asyncio.gather(*(task.result(60) for task in self.tasks))
         assert results == list(range(len(self.tasks)))
         audit = await ledger.audit(connection, [task.id for task in self.tasks])
         assert audit.exact, audit
@@ -150,7 +150,7 @@ async def test_a_newer_worker_refuses_an_older_schema_and_the_older_one_does_the
     assert said.splitlines()[-1].strip() == "next: penstock migrate"
     assert await connection.fetchval("select count(*) from penstock.queue where worker is null") == 20
     start_worker()
-    assert await asyncio.gather(*(task.result(20) for task in tasks)) == list(range(20))
+    assert await asyncio.gather(*(task.result(60) for task in tasks)) == list(range(20))
     audit = await ledger.audit(connection, [task.id for task in tasks])
     assert audit.exact, audit
     assert audit.extra_runs == 0

@@ -54,7 +54,7 @@ def ends_a_program() -> int:
     program = subprocess.Popen(["sleep", "30"])
     program.terminate()
     try:
-        return program.wait(5)
+        return program.wait(60)
     finally:
         program.kill()
 
@@ -70,7 +70,7 @@ def ends_a_fork() -> int | None:
     begun = forking.Event()
     process = forking.Process(target=_sleep, args=(begun,))
     process.start()
-    begun.wait(5)
+    begun.wait(60)
     process.terminate()
     process.join(5)
     try:
@@ -124,7 +124,7 @@ class Asks:
         )
         return task
 
-    async def ended(self, task: int, seconds: float = 30.0) -> dict[str, object]:
+    async def ended(self, task: int, seconds: float = 60.0) -> dict[str, object]:
         async def outcome() -> object:
             return await self.connection.fetchrow(
                 "select status, attempts, result::text as result, error::text as error from penstock.outcomes"
@@ -172,7 +172,7 @@ class Gate:
     def pids(self) -> list[int]:
         return [int(line) for line in self._started.read_text().split()] if self._started.exists() else []
 
-    async def started(self, times: int = 1, seconds: float = 30.0) -> None:
+    async def started(self, times: int = 1, seconds: float = 60.0) -> None:
         async def enough() -> bool:
             return len(self.pids()) >= times
 
@@ -197,7 +197,7 @@ async def test_a_frozen_nursery_does_not_keep_a_dead_runners_tasks(start: Start,
     await gate.started()
     nursery_of(tree).suspend()
     tree.kill_runner()
-    await gate.started(2, seconds=30)
+    await gate.started(2)
     gate.open()
     assert (await asks.ended(task))["status"] == State.DONE
 
@@ -224,7 +224,7 @@ async def test_a_runner_that_cannot_start_ends_although_threads_of_the_module_go
     async def mourned() -> bool:
         return tree.events("worker.died") >= 1 or not tree.alive
 
-    await eventually(mourned, seconds=15, what="the end of the runner")
+    await eventually(mourned, what="the end of the runner")
 
 
 async def test_a_handler_can_end_the_processes_it_forked(start: Start, asks: Asks) -> None:

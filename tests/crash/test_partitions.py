@@ -49,7 +49,7 @@ async def test_a_host_cut_off_three_times_for_longer_than_its_lease_loses_double
             await asyncio.to_thread(worker.wait_ready, starts=cut + 1)
         await started(ledger, task.id, times=CUTS + 1)
         (tmp_path / "gate").touch()
-        assert await task.result(20) == "opened"
+        assert await task.result(60) == "opened"
     details = await task.details()
     assert [(row["cause"], row["burned"]) for row in details["history"]] == [("rescue", False)] * CUTS
     assert details["attempts"] == 1

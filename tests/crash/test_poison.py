@@ -36,7 +36,7 @@ async def test_poison_is_a_dead_letter_after_exactly_three_crashes(
     assert state is State.ERROR
     assert error is not None
     assert last_words in error["message"]
-    assert await asyncio.gather(*(one.result(30) for one in neighbours)) == list(range(20))
+    assert await asyncio.gather(*(one.result(60) for one in neighbours)) == list(range(20))
     assert len(ledger.starts()[task.id]) == 3
     history = (await task.details())["history"]
     assert [row["burned"] for row in history] == [True, True, True]

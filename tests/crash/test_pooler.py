@@ -44,14 +44,14 @@ async def test_everything_works_through_a_pooler_with_its_two_settings(
         async with app.connection() as through:
             # The function that triggers and other languages call.
             from_sql = await through.fetchval("select task_id from penstock.enqueue('quick', '{\"n\": 7}')")
-        assert await asyncio.gather(*(task.result(30) for task in plain)) == list(range(60))
-        assert [await task.result(30) for task in transactional] == list(range(20))
-        await job.wait(30)
+        assert await asyncio.gather(*(task.result(60) for task in plain)) == list(range(60))
+        assert [await task.result(60) for task in transactional] == list(range(20))
+        await job.wait(60)
 
         async def nothing_waits() -> bool:
             return not await connection.fetchval("select count(*) from penstock.queue")
 
-        await eventually(nothing_waits, seconds=20)
+        await eventually(nothing_waits)
         ids = [*(task.id for task in (*plain, *transactional)), from_sql]
         audit = await ledger.audit(connection, ids, transactional=[task.id for task in transactional])
     assert audit.exact, audit
@@ -63,7 +63,7 @@ async def test_with_listen_left_on_a_worker_polls_and_loses_nothing(pooled: str,
     start_worker(ready=False, url=pooled, statement_cache="0", poll_max_seconds="0.2")
     async with opened_on(pooled, statement_cache=0):
         tasks = [await quick.enqueue(n) for n in range(20)]
-        assert await asyncio.gather(*(task.result(30) for task in tasks)) == list(range(20))
+        assert await asyncio.gather(*(task.result(60) for task in tasks)) == list(range(20))
 
 
 async def test_a_worker_without_the_settings_says_which_ones(pooled: str, start_worker: StartWorker) -> None:
@@ -72,7 +72,7 @@ async def test_a_worker_without_the_settings_says_which_ones(pooled: str, start_
     async def said() -> bool:
         return "PENSTOCK_STATEMENT_CACHE=0 and PENSTOCK_LISTEN=false" in worker.text()
 
-    await eventually(said, seconds=15, what="the sentence about the pooler")
+    await eventually(said, what="the sentence about the pooler")
 
 
 async def test_results_wait_for_the_right_settings_instead_of_ending_as_errors(
@@ -86,10 +86,10 @@ async def test_results_wait_for_the_right_settings_instead_of_ending_as_errors(
         async def said() -> bool:
             return "PENSTOCK_STATEMENT_CACHE=0 and PENSTOCK_LISTEN=false" in wrong.text()
 
-        await eventually(said, seconds=15, what="the sentence about the pooler")
+        await eventually(said, what="the sentence about the pooler")
         await asyncio.to_thread(wrong.kill)
         start_worker(ready=False, url=pooled, **_SETTINGS)
-        assert await asyncio.gather(*(task.result(30) for task in tasks)) == list(range(300))
+        assert await asyncio.gather(*(task.result(60) for task in tasks)) == list(range(300))
     audit = await ledger.audit(connection, [task.id for task in tasks])
     assert audit.exact, audit
 

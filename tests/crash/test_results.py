@@ -34,8 +34,8 @@ async def test_results_that_cannot_be_stored_end_as_errors_with_the_reason(
     async with worker(app):
         tasks = {what: await returns.enqueue(what) for what in (*WHY, "fine")}
         neighbours = [await quick.enqueue(n) for n in range(20)]
-        ends = {what: await task.wait(30) for what, task in tasks.items()}
-        assert await asyncio.gather(*(task.result(30) for task in neighbours)) == list(range(20))
+        ends = {what: await task.wait(60) for what, task in tasks.items()}
+        assert await asyncio.gather(*(task.result(60) for task in neighbours)) == list(range(20))
     assert ends.pop("fine")[0] is State.DONE
     for what, (state, _, error) in ends.items():
         assert state is State.ERROR, what
@@ -47,7 +47,7 @@ async def test_results_that_cannot_be_stored_end_as_errors_with_the_reason(
 async def test_errors_with_unstorable_text_are_stored_made_readable(app: Penstock) -> None:
     async with worker(app):
         tasks = {what: await raises.enqueue(what) for what in ("nul", "surrogate", "long")}
-        ends = {what: await task.wait(30) for what, task in tasks.items()}
+        ends = {what: await task.wait(60) for what, task in tasks.items()}
     messages = {what: (error or {})["message"] for what, (_, _, error) in ends.items()}
     assert messages["nul"] == "a\\0b"
     assert messages["surrogate"] == "\\udcff"
@@ -67,7 +67,7 @@ async def test_a_result_that_only_the_server_refuses_ends_its_own_task(
     )
     async with worker(app):
         tasks = [await quick.enqueue(n) for n in range(40)]
-        ends = [await task.wait(30) for task in tasks]
+        ends = [await task.wait(60) for task in tasks]
     refused = ends.pop(13)
     assert refused[0] is State.ERROR
     assert "could not be stored" in (refused[2] or {})["message"]

@@ -175,7 +175,6 @@ async def test_sites_that_hang_cost_the_slots_they_hold_and_end_as_errors_after_
         hosts, max_attempts_error="3", sites_timeout_seconds=str(timeout_seconds), sites_page_timeout_seconds="60"
     )
     tree.wait_ready()
-    began = time.monotonic()
     job = await app.store_many(
         app.pipelines["sites"],
         [{"url": url} for url in urls],
@@ -186,7 +185,6 @@ async def test_sites_that_hang_cost_the_slots_they_hold_and_end_as_errors_after_
     seen_hanging = 0
     while (counts := await job.counts()).finished < _SITES:
         seen_hanging = max(seen_hanging, sites.hanging)
-        assert time.monotonic() - began < 240, counts
         await asyncio.sleep(0.1)
     assert counts.done == answering
     assert counts.error == hanging

@@ -35,7 +35,7 @@ async def test_a_backend_that_ends_inside_the_transaction_burns_no_attempt(
 
     for row in await eventually(all_inside, what="eight handlers inside their transactions"):
         await connection.execute("select pg_terminate_backend($1)", row["pid"])
-    assert await asyncio.gather(*(task.result(20) for task in tasks)) == list(range(8))
+    assert await asyncio.gather(*(task.result(60) for task in tasks)) == list(range(8))
     for task in tasks:
         assert await _history(task) == [("database", False)]
     audit = await ledger.audit(connection, [task.id for task in tasks], transactional=[task.id for task in tasks])
@@ -56,7 +56,7 @@ async def test_a_line_that_is_cut_inside_the_transaction_burns_no_attempt(
 
         await eventually(inside, what="the handler inside its transaction")
         proxy.cut()
-        assert await task.result(20) == 7
+        assert await task.result(60) == 7
     assert await _history(task) == [("database", False)]
     audit = await ledger.audit(connection, [task.id], transactional=[task.id])
     assert audit.exact, audit
@@ -68,7 +68,7 @@ async def test_a_statement_that_ends_its_connection_every_time_is_a_dead_letter_
     """Without a bound, a query that crashes the server would crash it for ever."""
     start_worker(rescue_limit="3")
     task = await ends_its_connection.enqueue()
-    state, _, error = await task.wait(20)
+    state, _, error = await task.wait(60)
     assert state is State.ERROR
     assert error is not None
     assert error["message"].startswith("The database ended ctx.transaction(): ")
@@ -81,5 +81,5 @@ async def test_an_error_of_the_handlers_own_inside_the_transaction_burns_its_att
     start_worker()
     task = await ends_its_connection.options(max_attempts=2).enqueue(statement="select 1/0")
     with pytest.raises(Exception, match="division by zero"):
-        await task.result(20)
+        await task.result(60)
     assert await _history(task) == [("retry", True)]

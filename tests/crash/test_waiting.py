@@ -165,5 +165,5 @@ async def test_a_database_that_is_gone_for_good_ends_a_wait_at_once(
     databases.drop(database_url)
     for waiting in waits.waiting:
         with pytest.raises(DatabaseUnavailable, match="does not exist"):
-            await asyncio.wait_for(waiting, 30)
+            await asyncio.wait_for(waiting, 60)
     waits.forget()

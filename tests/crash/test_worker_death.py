@@ -55,7 +55,7 @@ async def test_what_only_waited_in_the_inbox_burns_nothing_when_its_runner_dies(
     worker.kill_runner()
     gate.touch()
     for task in tasks:
-        assert await task.result(30) == "opened"
+        assert await task.result(60) == "opened"
     burned = [sum(row["burned"] for row in (await task.details())["history"]) for task in tasks]
     assert burned == [1, 0, 0, 0, 0, 0, 0, 0]
     assert [(await task.details())["attempts"] for task in tasks] == [2, 1, 1, 1, 1, 1, 1, 1]
@@ -66,7 +66,7 @@ async def test_an_effect_before_the_death_is_seen_by_the_run_after_it(
 ) -> None:
     start_worker()
     task = await outside_effect.enqueue(str(tmp_path / "effect"))
-    assert await task.result(30) == "was done already"
+    assert await task.result(60) == "was done already"
     assert len(ledger.starts()[task.id]) == 2
 
 

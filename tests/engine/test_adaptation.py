@@ -22,7 +22,7 @@ from penstock.engine.worker.adaptation import Adaptation
 from penstock.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable
 from penstock.model import Claimed, Release
 
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 WANTED = Decision(value=1000, reason="wanted")
 
 

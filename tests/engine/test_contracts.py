@@ -57,7 +57,7 @@ async def test_a_dispatched_job_reaches_its_handler_in_an_envelope(
     task = await EngineDispatcher(app).dispatch("resize", {"width": 20, "ctx": "mine", "version": 2})
     job_id, task_id = task.job_id, task.id
     async with working():
-        assert await task.result(20) == {"width": 20, "task": task_id}
+        assert await task.result(60) == {"width": 20, "task": task_id}
     async with app.connection() as connection:
         assert str(job_id) == job_id_of(await relay.installation(connection), task_id)
     (envelope,) = handler.seen
@@ -79,7 +79,7 @@ async def test_errors_are_tried_again_and_the_trace_goes_along(
     handler.fails = 1
     task = await app.enqueue("resize", {"width": 1}, trace=f"00-{TRACE}-{SPAN}-01")
     async with working():
-        await task.result(20)
+        await task.result(60)
     assert [one.header.attempt for one in handler.seen] == [1, 2]
     assert {one.header.job_id for one in handler.seen} == {handler.seen[0].header.job_id}
     assert {one.header.version for one in handler.seen} == {1}, "a body that says none has version 1"
@@ -96,7 +96,7 @@ async def test_a_body_for_a_newer_worker_waits_and_burns_no_attempt(
             cause = await connection.fetchval("select cause from penstock.attempts where task_id = $1", task.id)
             return cause is not None
 
-    async with working(), asyncio.timeout(20):
+    async with working(), asyncio.timeout(60):
         while not await put_off():
             await asyncio.sleep(0.02)
         details = await task.details()
@@ -113,7 +113,7 @@ async def test_a_body_for_a_newer_worker_waits_and_burns_no_attempt(
         async with app.connection() as connection:
             await connection.execute("update penstock.queue set run_at = now()")
         async with working():
-            assert (await task.result(20))["width"] == 1
+            assert (await task.result(60))["width"] == 1
     finally:
         Remembering.version = 2
 
@@ -128,7 +128,7 @@ async def test_a_version_that_is_none_is_a_dead_letter_at_once(
 ) -> None:
     task = await app.enqueue("resize", {"version": "two"})
     async with working():
-        state, _, error = await task.wait(20)
+        state, _, error = await task.wait(60)
     assert state is State.ERROR and error is not None
     assert "'two', not a whole number" in error["message"] and handler.seen == []
 

@@ -118,7 +118,7 @@ async def test_typed_arguments_come_back_as_their_types(app, tasks, working):
     key = uuid4()
     async with working():
         task = await tasks.typed.enqueue(datetime(2026, 11, 15, tzinfo=UTC), key, wait=timedelta(seconds=90))
-        assert await task.result(10) == f"2026 {key} 90"
+        assert await task.result(60) == f"2026 {key} 90"
 
 
 async def test_the_same_idempotency_key_gives_the_same_task(app, tasks):
@@ -140,7 +140,7 @@ async def test_a_unique_key_coalesces_while_the_task_waits_and_not_afterwards(ap
     first, second = await keyed.enqueue(1), await keyed.enqueue(2)
     assert first.id == second.id and not second.created
     async with working():
-        await first.result(10)
+        await first.result(60)
     third = await keyed.enqueue(3)
     assert third.created and third.id != first.id
 
@@ -157,11 +157,11 @@ async def test_a_task_that_runs_does_not_swallow_a_new_one_with_its_unique_key(a
     keyed = embed.options(unique_key="article")
     async with working():
         first = await keyed.enqueue(1)
-        await asyncio.wait_for(started.wait(), 10)
+        await asyncio.wait_for(started.wait(), 60)
         second = await keyed.enqueue(2)
         assert second.created and second.id != first.id
         go.set()
-        assert (await first.result(10), await second.result(10)) == (1, 2)
+        assert (await first.result(60), await second.result(60)) == (1, 2)
 
 
 async def test_a_retry_gives_way_to_a_newer_task_with_its_unique_key(app, working):
@@ -178,10 +178,10 @@ async def test_a_retry_gives_way_to_a_newer_task_with_its_unique_key(app, workin
     keyed = embed.options(unique_key="article")
     async with working():
         first = await keyed.enqueue(1)
-        await asyncio.wait_for(started.wait(), 10)
+        await asyncio.wait_for(started.wait(), 60)
         second = await keyed.options(delay=60).enqueue(2)
         go.set()
-        state, _, error = await first.wait(10)
+        state, _, error = await first.wait(60)
         assert state is State.SKIPPED and error["type"] == "Coalesced"
         assert await second.state() is State.PENDING
 
@@ -190,7 +190,7 @@ async def test_a_delayed_task_waits_and_a_date_in_the_past_does_not(app, tasks, 
     later = await tasks.add.options(delay=3600).enqueue(1)
     past = await tasks.add.options(run_at=datetime(2020, 1, 1, tzinfo=UTC)).enqueue(1)
     async with working():
-        assert await past.result(10) == 2
+        assert await past.result(60) == 2
         assert await later.state() is State.PENDING
 
 
@@ -290,7 +290,7 @@ async def test_a_task_is_enqueued_from_sql(app, tasks, working, database_url):
         await outside.execute("select penstock.enqueue('add', to_jsonb(repeat('x', 70000)))")
     await outside.close()
     async with working():
-        assert await app.task_by_id(row["task_id"]).result(10) == 42
+        assert await app.task_by_id(row["task_id"]).result(60) == 42
 
 
 async def test_unique_keys_of_two_tasks_never_meet(app):

@@ -62,14 +62,14 @@ class Shop:
         self.called_back = asyncio.get_running_loop().create_future()
         many = await asyncio.gather(*(self.price.enqueue("A-1") for _ in range(8)))
         assert (await drain(self.app)).done == 8
-        assert await asyncio.gather(*(task.result(30) for task in many)) == [3] * 8
+        assert await asyncio.gather(*(task.result(60) for task in many)) == [3] * 8
         assert self.price.enqueue_sync("A-1").created
         async with worker(self.app):
             many = await asyncio.gather(*(self.price.enqueue("A-12") for _ in range(8)))
-            assert await asyncio.gather(*(task.result(30) for task in many)) == [4] * 8
+            assert await asyncio.gather(*(task.result(60) for task in many)) == [4] * 8
             job = await self.price.enqueue_many([{"sku": "A-1"}] * 3, then=self.total)
-            assert (await job.wait(30)).done == 3
-            assert await asyncio.wait_for(self.called_back, 30) == 3
+            assert (await job.wait(60)).done == 3
+            assert await asyncio.wait_for(self.called_back, 60) == 3
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ async def test_whoever_waits_for_a_result_is_told_that_the_application_was_close
 async def test_a_task_enqueued_without_a_loop_is_awaited_in_the_callers_loop(shop):
     async with shop.app, worker(shop.app):
         task = await asyncio.to_thread(shop.price.enqueue_sync, "A-1")
-        assert await task.result(30) == 3
+        assert await task.result(60) == 3
 
 
 async def test_an_enqueue_without_a_loop_is_told_that_the_application_was_closed(shop):

@@ -60,7 +60,7 @@ class World:
         return await eventually(found, what=f"the callback of job {job_id}")
 
 
-async def eventually(condition: Callable[[], Awaitable[Any]], *, what: str, seconds: float = 20.0) -> Any:
+async def eventually(condition: Callable[[], Awaitable[Any]], *, what: str, seconds: float = 60.0) -> Any:
     deadline = time.monotonic() + seconds
     while not (answer := await condition()):
         assert time.monotonic() < deadline, f"{what} did not come within {seconds:g} s"
@@ -109,7 +109,7 @@ async def test_a_job_calls_back_once_with_its_counts(world: World, working: Call
             [{"how": how} for how in ways], then=world.report, then_arguments={"label": "spring"}
         )
         called = await world.called(job.id)
-        assert await world.app.task_by_id(called.task_id).result(20) == "spring"
+        assert await world.app.task_by_id(called.task_id).result(60) == "spring"
     counts = {"total": 9, "done": 5, "error": 1, "not_found": 2, "skipped": 1, "cancelled": 0}
     assert world.calls == [{"job": job.id, "counts": counts, "label": "spring", "task": called.task_id}]
     assert called.pipeline == "report"
@@ -162,7 +162,7 @@ async def test_all_stages_of_a_pipeline_have_to_be_behind_every_task(
         assert await callback_tasks(connection) == 0
         late.set()
         called = await world.called(job.id)
-        await app.task_by_id(called.task_id).result(20)
+        await app.task_by_id(called.task_id).result(60)
     assert world.calls[0]["counts"]["total"] == world.calls[0]["counts"]["done"] == 4
 
 
@@ -202,7 +202,7 @@ async def test_a_cancelled_job_calls_back_with_what_was_cancelled(
     assert await callback_tasks(connection) == 0, "its rows are not ended yet"
     async with working():
         called = await world.called(job.id)
-        await world.app.task_by_id(called.task_id).result(20)
+        await world.app.task_by_id(called.task_id).result(60)
     assert world.calls[0]["counts"] == {
         "total": 7,
         "done": 0,

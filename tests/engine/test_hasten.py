@@ -55,7 +55,7 @@ async def test_tasks_that_are_hastened_between_their_look_and_their_snooze_look_
         ids = [row["id"] for row in rows] if chosen == "these tasks" else None
         assert await jobs.hasten(app, job.id, by="ann", task_ids=ids) == 0, "none of them waits yet"
         gate.go_on.set()
-        counts = await job.wait(20)
+        counts = await job.wait(60)
     assert counts.done == 3
     assert sorted(gate.looks) == [0, 0, 1, 1, 2, 2]
 

@@ -20,14 +20,14 @@ async def test_a_decision_about_a_job_reaches_a_lane_that_was_opened_in_an_open_
             late = await record.options(job=job, priority="high").enqueue_on(outside, "late")
             await getattr(job, decision)()
         async with working():
-            await (await record.enqueue("other")).result(10)
+            await (await record.enqueue("other")).result(60)
             assert await late.state() is State.PENDING or decision == "cancel"
             if decision == "pause":
                 assert await job.state() is JobState.PAUSED
                 await job.resume()
-                await job.wait(10)
+                await job.wait(60)
             else:
-                assert (await late.wait(10))[0] is State.CANCELLED
+                assert (await late.wait(60))[0] is State.CANCELLED
                 assert await job.state() is JobState.CANCELLED
     finally:
         await outside.close()
@@ -54,7 +54,7 @@ async def test_tasks_a_runner_holds_do_not_begin_after_the_decision_reached_it(a
         while (await job.counts()).processing > (1 if decision == "pause" else 0):
             await asyncio.sleep(0.01)
         free.set()
-        counts = await job.counts() if decision == "pause" else await job.wait(10)
+        counts = await job.counts() if decision == "pause" else await job.wait(60)
     assert begun == [0]
     assert counts.pending + counts.cancelled == 5 - (decision == "pause")
 

@@ -42,13 +42,13 @@ async def test_links_of_a_runner_that_were_cut_say_once_that_they_are_back(
     async def step() -> None: ...
 
     async with working():
-        await (await step.enqueue()).result(10)
+        await (await step.enqueue()).result(60)
         outside = await asyncpg.connect(database_url)
         assert await outside.fetchval(_CUT, "penstock listen") == 1
         await outside.close()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while {one["link"] for one in heard.named("database.back")} != {"claim", "settle", "listen"}:
-                await (await step.enqueue()).result(10)
+                await (await step.enqueue()).result(60)
     for link in ("claim", "settle", "listen"):
         told = [event.name for event in heard.events if event.data.get("link") == link]
         assert told[0] == "database.lost"
@@ -104,7 +104,7 @@ async def test_the_place_before_a_run_can_fail(app, working, monkeypatch):
         ran.append(1)
 
     async with working():
-        state, _, error = await (await step.enqueue()).wait(10)
+        state, _, error = await (await step.enqueue()).wait(60)
     assert (state, error["type"], ran) == (State.ERROR, "FailpointHit", [])
 
 

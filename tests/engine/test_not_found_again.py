@@ -10,7 +10,7 @@ from penstock.config import load
 from penstock.engine.why import Reason, explain
 
 SOON_SECONDS = 0.01
-PATIENCE_SECONDS = 15
+PATIENCE_SECONDS = 60
 
 
 def _causes(details):

@@ -35,7 +35,7 @@ async def test_a_pipeline_hands_each_result_to_the_next_stage_and_keeps_it(app, 
 
     async with working():
         task = await site.enqueue(url="abc")
-        assert await task.result(10) == "3 letters"
+        assert await task.result(60) == "3 letters"
         async with app.connection() as connection:
             kept = await connection.fetch(
                 "select s.name, c.result from penstock.checkpoints c"
@@ -60,11 +60,11 @@ async def test_a_task_can_start_again_from_a_later_stage(app, working):
 
     async with working():
         task = await pipe.enqueue(n=1)
-        assert await task.result(10) == 20
+        assert await task.result(60) == 20
         await task.reprocess(from_stage="second")
-        assert await task.result(10) == 20
+        assert await task.result(60) == 20
         await task.reprocess(from_stage="first")
-        assert await task.result(10) == 20
+        assert await task.result(60) == 20
     assert runs == ["first", "second", "second", "first", "second"]
 
 
@@ -80,7 +80,7 @@ async def test_a_later_stage_also_finds_the_result_before_it_in_ctx(app, working
         return [n, ctx.previous]
 
     async with working():
-        assert await (await pipe.enqueue(n=1)).result(10) == [2, 2]
+        assert await (await pipe.enqueue(n=1)).result(60) == [2, 2]
 
 
 async def test_starting_again_from_a_stage_that_does_not_exist_is_refused(app, working):
@@ -90,10 +90,10 @@ async def test_starting_again_from_a_stage_that_does_not_exist_is_refused(app, w
 
     async with working():
         task = await plain.enqueue()
-        await task.result(10)
+        await task.result(60)
         with pytest.raises(NotKnown, match=r"'tpyo'.*Known: plain"):
             await task.reprocess(from_stage="tpyo")
-        assert await task.result(10) == 1
+        assert await task.result(60) == 1
 
 
 async def test_the_number_of_attempts_of_one_task_holds_for_all_its_stages(app, working):
@@ -110,7 +110,7 @@ async def test_the_number_of_attempts_of_one_task_holds_for_all_its_stages(app, 
         raise ValueError
 
     async with working():
-        assert (await (await pipe.options(max_attempts=2).enqueue()).wait(10))[0] is State.ERROR
+        assert (await (await pipe.options(max_attempts=2).enqueue()).wait(60))[0] is State.ERROR
     assert len(runs) == 2
 
 

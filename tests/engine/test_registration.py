@@ -77,7 +77,7 @@ async def test_a_stage_that_a_worker_registered_meanwhile_is_found(database_url)
     service.use(service.settings, Events(), registers=False)
     async with service, InProcessWorker(application(database_url, "shop", "send")):
         job = await service.store_many(service.pipelines["send"], [{}], _options(), name=None, metadata={})
-        await job.wait(30)
+        await job.wait(60)
 
 
 async def test_a_synchronous_enqueue_keeps_the_schedules_declared(database_url, rows):
@@ -141,7 +141,7 @@ async def test_the_same_application_registers_again_and_again_also_in_another_re
             newer = application(database_url, "shop")
             newer.task(name="send", max_attempts=7)(lambda: None)
             async with newer, InProcessWorker(again):
-                await (await again.enqueue("send")).result(30)
+                await (await again.enqueue("send")).result(60)
     assert await rows("select max_attempts from penstock.stages where pipeline = 'send'") == [(7,)]
 
 
@@ -186,7 +186,7 @@ async def test_a_service_does_not_store_tasks_for_another_application_that_decla
 async def test_work_may_be_stored_for_another_application_by_its_name(database_url):
     async with application(database_url, "shop", "send") as shop, InProcessWorker(shop):
         async with application(database_url, "agency") as other:
-            assert await (await other.enqueue("send", {"n": 1})).result(30) == "shop"
+            assert await (await other.enqueue("send", {"n": 1})).result(60) == "shop"
 
 
 async def test_a_renamed_application_takes_its_stages_and_schedules_over(database_url, rows):

@@ -45,7 +45,7 @@ def work(app: Penstock) -> Work:
 
 
 async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await condition():
             await asyncio.sleep(0.01)
 
@@ -68,10 +68,10 @@ async def test_what_waits_in_the_inbox_of_a_runner_that_runs_a_suspect_is_given_
 
         await _until(given_back)
         async with working():
-            assert [await one.result(20) for one in others] == list(range(_OTHERS))
+            assert [await one.result(60) for one in others] == list(range(_OTHERS))
             assert await _leased(connection) == 1, "while the suspect runs on"
         work.may_end.set()
-        assert await suspect.result(20) == "ended"
+        assert await suspect.result(60) == "ended"
     assert await connection.fetchval("select count(*) from penstock.attempts") == 0
 
 
@@ -85,10 +85,10 @@ async def test_suspects_stay_with_the_runner_that_runs_one_and_leave_the_others_
         await first.runner._handing_back.run_once()
         async with working():
             others = await work.enqueue_others()
-            assert [await one.result(20) for one in others] == list(range(_OTHERS))
+            assert [await one.result(60) for one in others] == list(range(_OTHERS))
             assert await _leased(connection) == len(suspects)
         work.may_end.set()
-        assert [await one.result(20) for one in suspects] == ["ended"] * len(suspects)
+        assert [await one.result(60) for one in suspects] == ["ended"] * len(suspects)
 
 
 async def test_a_runner_that_runs_a_suspect_claims_nothing_and_claims_again_after_it(
@@ -102,8 +102,8 @@ async def test_a_runner_that_runs_a_suspect_claims_nothing_and_claims_again_afte
             assert await inside.runner._discovery.run_once() == 0
         assert await _leased(connection) == 1
         work.may_end.set()
-        assert [await one.result(20) for one in others] == list(range(_OTHERS))
-        assert await suspect.result(20) == "ended"
+        assert [await one.result(60) for one in others] == list(range(_OTHERS))
+        assert await suspect.result(60) == "ended"
 
 
 async def test_a_claim_whose_answer_comes_after_the_suspect_began_is_given_back(

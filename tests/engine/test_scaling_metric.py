@@ -47,7 +47,7 @@ async def test_the_waiting_gauge_is_what_waits_and_not_what_runs_ended_or_was_ca
     cancelled = await later.options(delay=3600).enqueue_many([{"n": n} for n in range(25)])
     async with working(upkeep=False):
         for _ in range(3):
-            await asyncio.wait_for(begun.acquire(), 20)
+            await asyncio.wait_for(begun.acquire(), 60)
         assert await _shown(app) == await _waiting(connection) == {"held": 0, "later": 65}
         await cancelled.cancel()
         # Its rows are still there, and no worker will run them.

@@ -430,7 +430,7 @@ async def test_the_task_scans_every_enabled_source(app: Penstock, drop: Path) ->
     await world.let_settle()
     async with InProcessWorker(app):
         task = await app.enqueue(scanning.TASK)
-        reports = await task.result(timeout=20)
+        reports = await task.result(timeout=60)
     assert [(one["source"], one["submitted"]) for one in reports] == [("drop", 1)]
 
 

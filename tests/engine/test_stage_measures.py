@@ -34,14 +34,14 @@ async def test_a_stage_shows_its_run_time_rates_and_retries(app: Penstock, worki
         return n
 
     async with working():
-        await (await pipe.enqueue_many([{"n": n} for n in range(10)])).wait(20)
+        await (await pipe.enqueue_many([{"n": n} for n in range(10)])).wait(60)
     while await counts.fold(connection, 1000):
         pass
     stages = {view.label: view for view in (await overview(connection)).stages}
     seen = stages["pipe/read"]
     assert (seen.runs_last_hour, seen.retries_last_hour) == (12, 2)
     assert seen.mean_run_seconds == seen.mean_run_seconds_last_minute
-    assert seen.mean_run_seconds is not None and 0.05 <= seen.mean_run_seconds < 2
+    assert seen.mean_run_seconds is not None and seen.mean_run_seconds >= 0.05
     assert (seen.success_rate, seen.failure_rate) == (0.8, 0.1)
     assert (stages["pipe/form"].success_rate, stages["pipe/form"].failure_rate) == (1.0, 0.0)
     text = (await Exposition(counter=Counter(), connect=app.connection, runners=lambda: []).render()).decode()

@@ -18,7 +18,7 @@ from tests.engine.stuck_handlers import sleeps_alone
 LATER = RetryPolicy(base_seconds=60)
 
 
-async def until(reached: Callable[[], Awaitable[bool]], seconds: float = 15) -> None:
+async def until(reached: Callable[[], Awaitable[bool]], seconds: float = 60.0) -> None:
     async with asyncio.timeout(seconds):
         while not await reached():
             await asyncio.sleep(0.02)
@@ -49,14 +49,14 @@ async def test_a_busy_processor_is_named_with_its_task_and_since_when(app: Penst
         async with app.connection() as connection:
             found = await overview(connection)
         gate.set()
-        await task.result(10)
+        await task.result(60)
         await until(lambda: _idle(app, "sites/website-analysis", 10))
     assert states == {"idle": 9, "busy": 1, "error": 0}
     ((name, state, task_id),) = busy
     assert name in {f"website-analysis-processor-{n}" for n in range(1, 11)}
     assert (state, task_id) == ("busy", task.id)
     ((_, one),) = of_stage(found, "sites/website-analysis")[1]
-    assert 0 <= (found.read_at - one.since).total_seconds() < 10
+    assert 0 <= (found.read_at - one.since).total_seconds() < 60
 
 
 async def _idle(app: Penstock, label: str, count: int) -> bool:
@@ -92,7 +92,7 @@ async def test_a_stuck_async_handler_reads_error_until_it_lets_go_and_its_task_i
 
     async with working():
         task = await clings.enqueue()
-        await asyncio.wait_for(leaving.wait(), 10)
+        await asyncio.wait_for(leaving.wait(), 60)
         await until(lambda: _error(app, "clings", task.id))
         assert await task.state() is State.PROCESSING
         gate.set()
@@ -105,7 +105,7 @@ async def test_a_stuck_thread_is_asked_reads_error_and_is_idle_when_it_has_looke
 
     @app.task(timeout=0.3, pool=1, retry=LATER)
     def loops(ctx: Context) -> None:
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             if gate and ctx.cancelled:
                 raise RuntimeError("it was asked to stop")

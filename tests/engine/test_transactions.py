@@ -27,7 +27,7 @@ async def test_the_apps_writes_and_the_end_commit_together(app, working):
         await connection.execute("create table effects (account int)")
     async with working():
         task = await credit.enqueue(7)
-        assert await task.result(10) == {"account": 7}
+        assert await task.result(60) == {"account": 7}
     async with app.connection() as connection:
         assert await connection.fetchval("select count(*) from effects") == 1
 
@@ -48,14 +48,14 @@ async def test_a_stale_lease_rolls_the_apps_writes_back(app, working):
         await connection.execute("create table effects (account int)")
     async with working():
         task = await credit.enqueue(7)
-        await asyncio.wait_for(taken.wait(), 10)
+        await asyncio.wait_for(taken.wait(), 60)
         async with app.connection() as connection:  # as if it had been rescued
             await connection.execute(
                 "update penstock.queue set worker = null, lease = nextval('penstock.lease_numbers') where task_id = $1",
                 task.id,
             )
         go.set()
-        await task.wait(10)
+        await task.wait(60)
     async with app.connection() as connection:
         assert await connection.fetchval("select count(*) from effects") == 1
 
@@ -70,7 +70,7 @@ async def test_a_second_transaction_in_one_run_is_refused(app, working):
                 pass
 
     async with working():
-        assert (await (await twice.enqueue()).wait(10))[0] is State.DONE
+        assert (await (await twice.enqueue()).wait(60))[0] is State.DONE
 
 
 async def test_a_snooze_as_result_of_a_transaction_is_refused_and_rolled_back(app, working):
@@ -83,7 +83,7 @@ async def test_a_snooze_as_result_of_a_transaction_is_refused_and_rolled_back(ap
     async with app.connection() as connection:
         await connection.execute("create table effects (account int)")
     async with working():
-        state, _, error = await (await confused.enqueue()).wait(10)
+        state, _, error = await (await confused.enqueue()).wait(60)
     assert state is State.ERROR
     assert "return the Snooze" in error["message"]
     async with app.connection() as connection:
@@ -102,17 +102,17 @@ async def test_an_open_transaction_with_a_unique_key_holds_up_only_that_task(app
 
     async with working():
         task = await keyed.options(unique_key="k").enqueue(1)
-        await asyncio.wait_for(started.wait(), 10)
+        await asyncio.wait_for(started.wait(), 60)
         other = await asyncpg.connect(database_url)
         transaction = other.transaction()
         await transaction.start()
         await keyed.options(unique_key="k").enqueue_on(other, 2)
         fail.set()
         job = await keyed.enqueue_many([{"n": 3}] * 20)
-        assert (await job.wait(5)).done == 20
+        assert (await job.wait(60)).done == 20
         assert await task.state() is State.PROCESSING
         await transaction.rollback()
         await other.close()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while await task.state() is State.PROCESSING:
                 await asyncio.sleep(0.05)

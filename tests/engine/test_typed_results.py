@@ -104,7 +104,7 @@ def finish(request, app: Penstock, working: Callable[..., Any]) -> Callable[...,
             return
         async with working():
             for task in tasks:
-                await task.wait(30)
+                await task.wait(60)
 
     return until_ended
 

@@ -78,7 +78,7 @@ async def test_an_old_worker_leaves_a_task_with_a_new_argument_for_a_newer_worke
             assert tuple(waiting) == (0, 0, 0)
         await make_due(connection)
         async with InProcessWorker(new.app):
-            assert await task.result(30) == "10 at 90"
+            assert await task.result(60) == "10 at 90"
         assert await connection.fetchval("select attempts from penstock.outcomes") == 1
 
 
@@ -142,7 +142,7 @@ async def test_tasks_that_are_left_do_not_hold_up_the_others_and_come_back_ever_
     async with old.app, new.app, InProcessWorker(old.app):
         left = [await new.tasks[0].enqueue(n, quality=1) for n in range(20)]
         fitting = await new.tasks[0].enqueue(99)
-        assert await fitting.result(30) == "99"
+        assert await fitting.result(60) == "99"
         for task in left:
             assert await old.settled(task.id) == "version skew"
         first = await connection.fetchval("select count(*) from penstock.attempts")
@@ -180,7 +180,7 @@ async def test_what_no_release_takes_is_told_to_people_and_becomes_a_dead_letter
         ]
         await connection.execute("update penstock.attempts set at = at - interval '2 days'")
         await make_due(connection)
-        state, _, error = await task.wait(30)
+        state, _, error = await task.wait(60)
         assert state is State.ERROR
         assert error is not None
         assert "unknown argument 'quality'" in error["message"]
@@ -192,11 +192,11 @@ async def test_a_task_of_a_newer_release_is_never_claimed_by_an_old_worker(datab
     async with old.app, new.app:
         async with InProcessWorker(old.app):
             unknown = await new.tasks[1].enqueue(1)
-            await (await new.tasks[0].enqueue(2)).result(30)
+            await (await new.tasks[0].enqueue(2)).result(60)
             assert (await explain(connection, unknown.id)).reason is Reason.NO_WORKER
             assert await connection.fetchval("select lease from penstock.queue") is None
         async with InProcessWorker(new.app):
-            assert await unknown.result(30) == "1 at 80"
+            assert await unknown.result(60) == "1 at 80"
 
 
 async def test_in_a_test_what_does_not_fit_fails_at_once(database_url, connection):

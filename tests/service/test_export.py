@@ -296,7 +296,7 @@ async def test_no_statement_is_open_while_a_client_is_slow(service: Service, mon
     stream = csv_file.stream(service.app, await layout_of(service.app, job))
     assert (await anext(stream)).startswith(b'"Name"')
     await anext(stream)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while await service.fetch(
             """select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
                and (state <> 'idle' or backend_xmin is not null) and backend_type = 'client backend'"""

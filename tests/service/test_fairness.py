@@ -26,7 +26,7 @@ async def test_a_single_item_starts_within_a_second_beside_a_hundred_thousand_sl
                 "/api/jobs", files={"file": ("one.csv", b"name\n%d\n" % number)}, data={"pipeline": "slow"}
             )
             job = one.json()["jobId"]
-            await service.app.job_by_id(job).wait(timeout=20)
+            await service.app.job_by_id(job).wait(timeout=60)
             item = (await bob.get(f"/api/jobs/{job}/items")).json()["items"][0]
             waits.append(item["result"] - sent)
         counts = (await ann.get(f"/api/jobs/{many}")).json()["counts"]

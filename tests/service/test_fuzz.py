@@ -144,7 +144,7 @@ def _served(database_url: str, log: Path) -> Iterator[str]:
         finally:
             process.terminate()
             try:
-                process.wait(10)
+                process.wait(60)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -66,7 +66,7 @@ def sums(points: list[dict[str, Any]]) -> dict[str, int]:
 async def test_the_last_hour_is_told_minute_by_minute_as_a_whole_and_per_stage(service: Service, shop: Shop) -> None:
     ann = await service.client("ann")
     async with InProcessWorker(shop.app):
-        await (await shop.pipe.enqueue_many([{"n": n} for n in range(10)])).wait(20)
+        await (await shop.pipe.enqueue_many([{"n": n} for n in range(10)])).wait(60)
     await folded(shop)
     whole = (await ann.get("/api/history")).json()
     assert whole["stepMinutes"] == 1
@@ -134,7 +134,7 @@ async def test_a_stage_that_a_limit_holds_up_names_the_limit(service: Service, s
     async with InProcessWorker(shop.app):
         for _ in range(5):
             await shop.app.enqueue("slow", {})
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (seen := (await ann.get("/api/stages/slow/slow")).json())["heldUpBy"] is None:
                 await asyncio.sleep(0.05)
         workers = (await ann.get("/api/workers")).json()["items"]

@@ -54,7 +54,7 @@ async def test_the_slice_says_why_claims_have_their_size(service: Service) -> No
     assert [stage["sentence"] for stage in before["stages"]] == ["No live worker serves this stage."]
     assert (before["targetMs"], before["claimMin"], before["claimMax"]) == (5000, 10, 1000)
     async with InProcessWorker(service.app, only=["look_up"]):
-        await service.app.job_by_id(job).wait(timeout=20)
+        await service.app.job_by_id(job).wait(timeout=60)
         status = """{"stages": {"look_up": {"claim": {"size": 40, "reason": "a task takes 48.0 ms; 40 fill the slice"},
                      "ewma_ms": 48.0, "processors": {"idle": 10}, "cpu_factor": 0.5}}}"""
         await service.fetch("update penstock.workers set status = $1::text::jsonb", status)

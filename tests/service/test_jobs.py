@@ -31,7 +31,7 @@ async def store(service: Service, job: int) -> Any:
 
 async def done(service: Service, job: int) -> None:
     async with InProcessWorker(service.app, only=["look_up"]):
-        await service.app.job_by_id(job).wait(timeout=20)
+        await service.app.job_by_id(job).wait(timeout=60)
 
 
 async def test_a_worker_of_another_application_leaves_a_file_to_those_that_have_its_pipeline(service: Service) -> None:

@@ -37,7 +37,7 @@ async def _submit(service: Service) -> Any:
 
 async def _until(condition: Callable[[], Awaitable[Any]]) -> Any:
     """Without a cancellation, which would drop the connection that is being looked at."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not (answer := await condition()):
         assert time.monotonic() < deadline, "it did not come true"
         await asyncio.sleep(0.02)

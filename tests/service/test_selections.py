@@ -174,7 +174,7 @@ async def test_items_that_were_stored_later_are_not_cancelled(service: Service) 
     await service.app.job_by_id(job).resume(by="ann")
     await drain(service.app)
     assert (await (service.app.job_by_id(job)).counts()).cancelled == 1
-    state, _, _ = await late.wait(5)
+    state, _, _ = await late.wait(60)
     assert state.name == "DONE"
 
 
@@ -183,7 +183,7 @@ async def test_run_again_lets_what_waits_for_its_next_try_start_now(service: Ser
     ann = await service.client("ann")
     await act(ann, await select(ann, itemIds=[item.id]), "reprocess")
     await drain(service.app)
-    state, _, _ = await item.wait(5)
+    state, _, _ = await item.wait(60)
     assert state.name == "DONE"
 
 
@@ -274,7 +274,7 @@ async def test_a_selection_that_somebody_begins_to_use_is_not_forgotten_meanwhil
 
 async def until_blocked(service: Service) -> None:
     waits = "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%penstock.selections%'"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await service.fetch(waits):
             await asyncio.sleep(0.01)
 

@@ -64,7 +64,7 @@ async def service(sites: Sites) -> AsyncIterator[Service]:
 
 
 async def until(read: Callable[[], Awaitable[Any]], true: Callable[[Any], bool]) -> Any:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not true(seen := await read()):
             await asyncio.sleep(0.05)
         return seen
@@ -153,7 +153,7 @@ async def test_steps_stay_true_when_a_job_is_run_again_from_a_stage(service: Ser
     sites.gate.set()
     job = await sites.job("a", "b")
     async with InProcessWorker(sites.app):
-        await sites.app.job_by_id(job).wait(20)
+        await sites.app.job_by_id(job).wait(60)
     body = {"scope": "job", "statuses": ["DONE"], "fromStage": "prompt-forming"}
     assert (await ann.post(f"/api/jobs/{job}/reprocess", json=body)).json() == {"started": 2}
     seen = (await ann.get(f"/api/jobs/{job}")).json()
@@ -162,7 +162,7 @@ async def test_steps_stay_true_when_a_job_is_run_again_from_a_stage(service: Ser
     assert [(one["waiting"], one["done"]) for one in seen["steps"]] == [(0, 2), (2, 0), (0, 0)]
     sites.ran.clear()
     async with InProcessWorker(sites.app):
-        await sites.app.job_by_id(job).wait(20)
+        await sites.app.job_by_id(job).wait(60)
     # The first stage is not asked, and the last one has the same input as before.
     assert sites.ran == ["prompt-forming", "prompt-forming"]
     done = (await ann.get(f"/api/jobs/{job}")).json()
@@ -175,12 +175,12 @@ async def test_a_selection_of_items_is_run_again_from_a_stage(service: Service, 
     sites.gate.set()
     job = await sites.job("a", "b", "c")
     async with InProcessWorker(sites.app):
-        await sites.app.job_by_id(job).wait(20)
+        await sites.app.job_by_id(job).wait(60)
         items = [one["itemId"] for one in (await ann.get(f"/api/jobs/{job}/items")).json()["items"]]
         sites.ran.clear()
         body = {"scope": "items", "itemIds": items[:2], "fromStage": "website-analysis"}
         assert (await ann.post(f"/api/jobs/{job}/reprocess", json=body)).json() == {"started": 2}
-        await sites.app.job_by_id(job).wait(20)
+        await sites.app.job_by_id(job).wait(60)
     assert sites.ran == ["website-analysis"] * 2
     rows = await service.fetch("select details::text from penstock.audit where action = 'job.reprocess'")
     assert '"fromStage": "website-analysis"' in rows[0]["details"]

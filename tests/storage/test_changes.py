@@ -44,7 +44,7 @@ class Ear:
         return {job for message in self.messages for job in message["jobs"]}
 
     async def until_heard(self, stage: str, move: str, count: int) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while self.moves(stage)[move] < count:
                 self._news.clear()
                 await self._news.wait()
@@ -110,7 +110,7 @@ async def test_the_last_changes_are_told_when_the_worker_stops(database_url: str
     async with app:
         async with worker(app):
             task = await app.enqueue("double", {"n": 1})
-            await task.result(30)
+            await task.result(60)
         await ear.until_heard("double", "done", 1)
 
 

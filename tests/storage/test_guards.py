@@ -79,9 +79,9 @@ async def test_a_claim_does_not_wait_for_a_row_that_is_locked(world: World, othe
     async with other.transaction():
         await other.execute("select from penstock.queue where task_id = $1 for update", first)
         if by_id:
-            claimed = await asyncio.wait_for(queue.claim_by_id(world.connection, [first, second], a), 5)
+            claimed = await asyncio.wait_for(queue.claim_by_id(world.connection, [first, second], a), 60)
         else:
-            claimed = await asyncio.wait_for(world.claim(a), 5)
+            claimed = await asyncio.wait_for(world.claim(a), 60)
     assert [one.task_id for one in claimed] == [second]
 
 

@@ -25,7 +25,7 @@ REPROCESS: dict[str, Any] = {"from_stage": None, "by": "me", "reset_attempts": T
 ALL_ENDINGS = [2, 3, 4, 5, 6]
 
 
-async def until_blocked(world: World, connection: asyncpg.Connection, seconds: float = 10.0) -> None:
+async def until_blocked(world: World, connection: asyncpg.Connection, seconds: float = 60.0) -> None:
     """Wait until the other session stands before a lock."""
     deadline = time.monotonic() + seconds
     waiting = "select wait_event_type = 'Lock' from pg_stat_activity where pid = $1"
@@ -81,7 +81,7 @@ async def test_a_heartbeat_and_a_declaration_at_the_same_time_have_one_winner(wo
     beating = asyncio.create_task(beat(world, a))
     await asyncio.sleep(0)
     await transaction.commit()
-    assert not await asyncio.wait_for(beating, 10)
+    assert not await asyncio.wait_for(beating, 60)
 
 
 async def test_holders_that_are_dead_stopped_or_unknown_are_found_and_others_are_not(world: World):
@@ -317,7 +317,7 @@ async def test_an_enqueue_that_waited_for_the_clean_up_wakes_the_lane(world: Wor
         assert await clean(world.connection) == 1
         enqueueing = asyncio.create_task(_enqueue(other, world))
         await until_blocked(world, other)
-    await asyncio.wait_for(enqueueing, 10)
+    await asyncio.wait_for(enqueueing, 60)
     assert await looked_at(world)
 
 
@@ -396,7 +396,7 @@ async def test_a_claimer_waits_for_the_one_before_and_counts_what_it_took(world:
         locking = asyncio.create_task(lock(other))
         await until_blocked(world, other)
         await world.claim(await world.worker(), 1)
-    await asyncio.wait_for(locking, 10)
+    await asyncio.wait_for(locking, 60)
     assert sum((await queue.count_leased(other, world.stages)).values()) == 1
     await transaction.rollback()
 

@@ -76,7 +76,7 @@ async def test_a_hasten_that_meets_the_release_itself_waits_for_it_and_finds_the
     async with world.connection.transaction():
         await world.release(a, [held[snoozed]], cause="snooze", delay_seconds=_LONG_SECONDS)
         noting = asyncio.ensure_future(queue.note_hasten(other, [snoozed, running]))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not await world.connection.fetchval(
                 "select wait_event_type = 'Lock' from pg_stat_activity where pid = $1", other.get_server_pid()
             ):
@@ -85,7 +85,7 @@ async def test_a_hasten_that_meets_the_release_itself_waits_for_it_and_finds_the
         late = Release(task_id=running, lease=held[running].lease, stage=held[running].stage, cause=None)
         released = await queue.release(world.connection, a, [late], crash_limit=CRASH_LIMIT, rescue_limit=RESCUE_LIMIT)
         assert released == {running: 0}
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await noting
     assert await queue.hasten(other, job, [snoozed, running], 100) == 1
     assert await _due(world, snoozed)

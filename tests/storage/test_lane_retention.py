@@ -24,7 +24,7 @@ async def rest(world: World, days: int = 60) -> None:
 
 
 async def expire(world: World) -> int:
-    return await asyncio.wait_for(lanes.expire(world.connection, KEPT_SECONDS, 100), 10)
+    return await asyncio.wait_for(lanes.expire(world.connection, KEPT_SECONDS, 100), 60)
 
 
 async def kept(world: World) -> set[str]:
@@ -97,7 +97,7 @@ async def test_an_enqueue_that_waited_for_the_removal_opens_a_new_lane(world: Wo
         assert await expire(world) == 1
         enqueueing = asyncio.create_task(enqueue(other, world))
         await until_blocked(world, other)
-    task = await asyncio.wait_for(enqueueing, 10)
+    task = await asyncio.wait_for(enqueueing, 60)
     row = await world.row(task)
     assert row["lane"] != world.lane
     assert [lane.id for lane in await lanes.active(world.connection, [world.pipeline])] == [row["lane"]]

@@ -143,10 +143,10 @@ async def test_permits_are_timed_after_the_wait_for_the_row_even_if_its_holder_c
     await holder.start()
     await other.execute("select from penstock.limits for update")
     taking = asyncio.create_task(limits.take(connection, KEY, [1]))
-    await asyncio.wait_for(waits_for_a_lock(other), 10)
+    await asyncio.wait_for(waits_for_a_lock(other), 60)
     released_at = await other.fetchval("select clock_timestamp()")
     await holder.rollback()
-    grant = await asyncio.wait_for(taking, 10)
+    grant = await asyncio.wait_for(taking, 60)
     await other.close()
     assert grant.granted == 1
     assert grant.at >= released_at
@@ -159,8 +159,8 @@ async def test_a_limit_replaced_while_we_wait_for_its_row_is_not_taken_for_none(
         await other.execute("delete from penstock.limits where key = $1", KEY)
         await limits.configure(other, KEY, rate=1, burst=1)
         taking = asyncio.create_task(limits.take(connection, KEY, [1] * 9))
-        await asyncio.wait_for(waits_for_a_lock(other), 10)
-    grant = await asyncio.wait_for(taking, 10)
+        await asyncio.wait_for(waits_for_a_lock(other), 60)
+    grant = await asyncio.wait_for(taking, 60)
     await other.close()
     assert (grant.granted, grant.wait_seconds) == (0, 0), "ask again"
 

@@ -11,7 +11,7 @@ from penstock.storage import jobs, lanes
 from tests.storage.world import World
 
 Decision = Callable[[Any, int], Awaitable[Any]]
-_WAIT_SECONDS = 10.0
+_WAIT_SECONDS = 60
 
 _DECISIONS: dict[str, Decision] = {
     "pause of a job": lambda connection, job: jobs.pause(connection, job, "ann", None),

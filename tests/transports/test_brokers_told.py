@@ -53,7 +53,7 @@ async def test_the_heartbeat_tells_of_a_broker_that_works(database_url: str, red
     async def quiet() -> None: ...
 
     async with world.working():
-        await (await quiet.enqueue()).result(timeout=30)
+        await (await quiet.enqueue()).result(timeout=60)
 
         async def heard() -> dict[str, Any]:
             seen = await told(world, "quiet")

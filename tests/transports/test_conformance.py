@@ -35,7 +35,7 @@ async def test_every_task_runs_once_and_no_message_is_left(world: World) -> None
         job = await add.enqueue_many([{"n": n} for n in range(500)])
         singles = [await add.enqueue(n=1000 + n) for n in range(20)]
         await job.wait(timeout=60)
-        assert [await one.result(timeout=30) for one in singles] == [1001 + n for n in range(20)]
+        assert [await one.result(timeout=60) for one in singles] == [1001 + n for n in range(20)]
     assert (await job.counts()).done == 500
     assert set(ran.values()) == {1} and len(ran) == 520
     if world.transport != "postgres":
@@ -82,7 +82,7 @@ async def test_a_task_for_later_is_not_early(world: World) -> None:
 
     async with world.working():
         task = await later.options(delay=timedelta(seconds=1.5)).enqueue()
-        await task.result(timeout=30)
+        await task.result(timeout=60)
     late = await world.value(
         "select extract(epoch from o.finished_at - t.created_at)::float8 from penstock.outcomes o"
         " join penstock.tasks t on t.id = o.task_id where t.id = $1",
@@ -104,7 +104,7 @@ async def test_a_failed_run_is_tried_again_until_its_attempts_are_used(world: Wo
     async with world.working():
         good = await shaky.enqueue(name="good", fails=2)
         bad = await shaky.enqueue(name="bad", fails=9)
-        assert await good.result(timeout=30) == "good"
+        assert await good.result(timeout=60) == "good"
         await eventually(lambda: _state(bad, State.ERROR), what="the end of the bad one")
     assert runs == {"good": 3, "bad": 3}
 
@@ -122,7 +122,7 @@ async def test_stages_follow_each_other(world: World) -> None:
 
     async with world.working():
         tasks = [await pipeline.enqueue(n=n) for n in range(30)]
-        assert [await one.result(timeout=30) for one in tasks] == [n * 2 + 1 for n in range(30)]
+        assert [await one.result(timeout=60) for one in tasks] == [n * 2 + 1 for n in range(30)]
 
 
 async def test_a_paused_lane_rests_and_goes_on_when_it_is_resumed(world: World) -> None:
@@ -136,15 +136,15 @@ async def test_a_paused_lane_rests_and_goes_on_when_it_is_resumed(world: World) 
     async def other() -> None: ...
 
     async with world.working():
-        await (await calm.enqueue(n=0)).result(timeout=30)
+        await (await calm.enqueue(n=0)).result(timeout=60)
         await lanes.pause(world.app, "calm", "calm", by="ann")
         tasks = [await calm.enqueue(n=n) for n in range(1, 50)]
-        await (await other.enqueue()).result(timeout=30)
+        await (await other.enqueue()).result(timeout=60)
         await asyncio.sleep(0.5)
         assert ran == [0]
         await lanes.resume(world.app, "calm", "calm", by="ann")
         for one in tasks:
-            await one.result(timeout=30)
+            await one.result(timeout=60)
     assert sorted(ran) == list(range(50))
 
 

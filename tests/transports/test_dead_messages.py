@@ -340,7 +340,7 @@ async def test_a_canary_whose_task_runs_lets_the_others_go(world: World) -> None
     await dead(world, [(await envelope(world, task.id, attempt=n)).encode() for n in (1, 2, 3)])
     async with world.working():
         report = await replay_matching(world.app, MessageFilter(), by="ann", canary=True, canary_seconds=30)
-        assert await task.result(timeout=30) == 2
+        assert await task.result(timeout=60) == 2
     assert not report.stopped and report.replayed == 3 and report.canary is not None
     assert report.canary.passed
 

@@ -42,8 +42,8 @@ async def test_what_a_runner_cannot_start_beside_a_task_that_runs_alone_is_left_
         late = await other.enqueue_many([{"n": n} for n in range(100)])
         async with world.working():
             for job in (early, late):
-                assert (await job.wait(timeout=30)).done == 100
+                assert (await job.wait(timeout=60)).done == 100
         may_end.set()
-        await crashed.result(timeout=30)
+        await crashed.result(timeout=60)
         again = await other.enqueue_many([{"n": n} for n in range(100)])
-        assert (await again.wait(timeout=30)).done == 100, "it takes messages again"
+        assert (await again.wait(timeout=60)).done == 100, "it takes messages again"

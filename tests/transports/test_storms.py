@@ -165,6 +165,6 @@ async def test_a_worker_that_starts_without_its_broker_works_and_joins_it_later(
     async def joined() -> bool:
         return "broker.back" in log.read_text()
 
-    await eventually(joined, what="the broker to be back", seconds=30)
+    await eventually(joined, what="the broker to be back")
     await crash_app.effect.enqueue_many([{"n": n} for n in range(50)])
     await storm.reach(100)

@@ -53,7 +53,7 @@ async def test_an_unreadable_message_is_buried_with_its_bytes_and_holds_up_nothi
     async with world.broker() as broker:
         await broker.publish([Outgoing(queue, 1, raw)])
         async with world.working():
-            assert await (await plain.enqueue(n=7)).result(timeout=30) == 7
+            assert await (await plain.enqueue(n=7)).result(timeout=60) == 7
             await eventually(lambda: _is(world.named("messages.buried")), what="the burial")
         ((buried, reason),) = await _buried(world, broker, queue)
         assert buried == raw
@@ -191,7 +191,7 @@ async def test_a_stage_that_no_relay_serves_is_claimed_all_the_same(database_url
 
     async with world.working(upkeep=False):
         job = await forgotten.enqueue_many([{"n": n} for n in range(20)])
-        await job.wait(timeout=30)
+        await job.wait(timeout=60)
     assert world.named("messages.sent") == []
     await world.app.close()
 

@@ -44,7 +44,7 @@ def test_the_api_is_typed_as_people_use_it(tmp_path):
         "async def end() -> Done | Skip:\n    return Done(1)\n"
         "async def main() -> None:\n"
         "    one: Task[int] = await add.enqueue(1, b=2)\n"
-        "    number: int = await one.result(10)\n"
+        "    number: int = await one.result(60)\n"
         "    two: Task[str] = await slow.options(priority='high').enqueue('x')\n"
         "    three: Task[str] = slow.enqueue_sync(name='x')\n"
         "    lamp: Item = await (await find.enqueue('lamp')).result()\n"

@@ -47,7 +47,7 @@ def gone(pid: int) -> bool:
         return True
 
 
-def wait_until(condition, seconds: float = 10.0) -> bool:
+def wait_until(condition, seconds: float = 60.0) -> bool:
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

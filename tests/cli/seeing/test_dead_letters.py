@@ -16,7 +16,7 @@ from tests.cli.seeing.command_line import CommandLine
 async def fail_some(shop: Penstock, count: int, **arguments: Any) -> list[int]:
     tasks = [await shop.enqueue("fail", arguments) for _ in range(count)]
     for task in tasks:
-        assert (await task.wait(30))[0] is State.ERROR
+        assert (await task.wait(60))[0] is State.ERROR
     return [task.id for task in tasks]
 
 
@@ -46,7 +46,7 @@ async def test_replay_of_single_tasks_is_all_or_none(
 ) -> None:
     [dead] = await fail_some(open_shop, 1)
     fine = await open_shop.enqueue("greet", {"name": "a"})
-    await fine.wait(20)
+    await fine.wait(60)
     refused = await penstock("dead-letters", "replay", dead, fine.id, code=4)
     assert "possible only from ERROR" in refused.stderr
     await penstock("dead-letters", "replay", 99_999, code=3)
@@ -60,7 +60,7 @@ async def test_edit_closes_the_letter_and_runs_a_copy_once(penstock: CommandLine
     done = await penstock.json("dead-letters", "edit", dead, "--input", '{"fixed": true}')
     assert done["replaces"] == dead
     copy = open_shop.task_by_id(done["task_id"])
-    assert await copy.result(20) == "fine now"
+    assert await copy.result(60) == "fine now"
     assert (await copy.details())["replaces"] == dead
     assert await open_shop.task_by_id(dead).state() is State.SKIPPED
     refused = await penstock("dead-letters", "edit", dead, "--input", '{"fixed": true}', code=4)
@@ -83,10 +83,10 @@ async def test_an_edit_keeps_job_lane_and_owner(open_shop: Penstock) -> None:
     job = await open_shop.store_many(
         open_shop.pipelines["fail"], [{}], EnqueueOptions(owner="ann", priority=-5), name=None, metadata={}
     )
-    await job.wait(20)
+    await job.wait(60)
     [letter] = (await dead_letters.page(open_shop, DeadLetterFilter(job_id=job.id))).rows
     copy = await dead_letters.edit(open_shop, letter["task_id"], {"fixed": True}, by="test")
-    await copy.wait(20)
+    await copy.wait(60)
     details = await copy.details()
     assert (details["job_id"], details["owner"]) == (job.id, "ann")
     counts = await job.counts()
@@ -111,7 +111,7 @@ async def test_a_mass_replay_takes_what_matches_and_nobody_twice(
     done = await penstock.json("dead-letters", "replay", "--all", "--yes", "--error", "PermanentError")
     assert done == {"replayed": 4, "stopped": False, "failed_again": 0, "canary": None}
     for task_id in ids:
-        await open_shop.task_by_id(task_id).wait(20)
+        await open_shop.task_by_id(task_id).wait(60)
         assert (await open_shop.task_by_id(task_id).details())["run"] == 2
     await penstock("dead-letters", "replay", "--all", "--yes", "--pipeline", "nope", code=3)
 

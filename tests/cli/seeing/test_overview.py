@@ -45,7 +45,7 @@ async def test_status_shows_workers_rates_and_failures(
     good = [await open_shop.enqueue("greet", {"name": "a"}) for _ in range(5)]
     bad = await open_shop.enqueue("fail", {})
     for task in [*good, bad]:
-        await task.wait(30)
+        await task.wait(60)
     while await counts.fold(connection, 1000):
         pass
     found = await overview(connection)

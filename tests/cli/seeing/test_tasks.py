@@ -73,7 +73,7 @@ async def test_what_cannot_be_done_has_its_exit_code_and_says_why(
 
 async def test_show_has_input_history_and_the_results_of_stages(penstock: CommandLine, open_shop: Penstock) -> None:
     task = await open_shop.enqueue("two", {"number": 20})
-    assert await task.result(20) == 41
+    assert await task.result(60) == 41
     shown = await penstock.json("tasks", "show", task.id)
     assert shown["state"] == "DONE"
     assert shown["input"] == {"number": 20}
@@ -86,7 +86,7 @@ async def test_show_has_input_history_and_the_results_of_stages(penstock: Comman
 
 async def test_stored_text_cannot_steer_the_terminal(penstock: CommandLine, open_shop: Penstock) -> None:
     task = await open_shop.enqueue("fail", {"kind": "\x1b[2J\x1b]0;owned\x07"})
-    await task.wait(20)
+    await task.wait(60)
     for arguments in (
         ("tasks", "show", task.id),
         ("tasks", "list"),
@@ -172,7 +172,7 @@ async def test_ctrl_c_on_a_wait_leaves_the_task_alone(database_url: str, shop: P
         stderr=asyncio.subprocess.PIPE,
     )
     assert process.stderr is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         assert b"Waiting for task" in await process.stderr.readline()
         process.send_signal(signal.SIGINT)
         said = await process.stderr.read()

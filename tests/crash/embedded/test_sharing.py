@@ -90,7 +90,7 @@ async def test_a_process_that_ends_without_releasing_stops_the_server_as_well(
 ) -> None:
     user = start_user(home, program=END_WITHOUT_RELEASING)
     user.url()
-    assert user.process.wait(30) == 0
+    assert user.process.wait(60) == 0
     assert_stopped(home)
 
 
@@ -115,7 +115,7 @@ async def test_ctrl_c_in_the_terminal_that_started_it_does_not_reach_the_server(
     stayed.url()
 
     os.killpg(starter.pid, signal.SIGINT)
-    starter.process.wait(30)
+    starter.process.wait(60)
 
     assert await ask(url, "SELECT 1") == 1
     assert server.is_running()

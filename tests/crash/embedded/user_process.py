@@ -14,7 +14,7 @@ from typing import Any
 import asyncpg
 import psutil
 
-PATIENCE_SECONDS = 40
+PATIENCE_SECONDS = 60
 
 BECOME_NOBODY = """
 import os, pwd

@@ -31,7 +31,7 @@ class RecordedGrants:
         take = budgets.take
 
         async def recorded(key: str, weights: Sequence[int], **reach: Any) -> Grant:
-            grant = await take(key, weights, **reach)
+            grant: Grant = await take(key, weights, **reach)
             received = time.monotonic()
             if grant.at is not None:
                 at = (grant.at - _EPOCH) // timedelta(microseconds=1)

@@ -28,6 +28,7 @@ from penstock import version
 from penstock.service.listening import bind
 from penstock.testing.proxy import Proxy
 from tests.cli.conftest import ROOT
+from tests.sizes import LONG
 
 BASE = "PENSTOCK_TEST_PYTHON_IMAGE"
 PACKAGES = "python3,python3-venv,ca-certificates"
@@ -37,10 +38,11 @@ PORTS = {"api": "8080", "worker": "9090"}
 pytestmark = [
     pytest.mark.timeout(3600),
     pytest.mark.skipif(
-        shutil.which("buildah") is None
+        not LONG
+        or shutil.which("buildah") is None
         or os.geteuid() != 0
         or (BASE not in os.environ and shutil.which("debootstrap") is None),
-        reason="needs root, buildah and debootstrap",
+        reason="part of `make test-all`; needs root, buildah and debootstrap",
     ),
 ]
 

@@ -11,12 +11,12 @@ from penstock.config import load
 from penstock.errors import DatabaseUnavailable
 from penstock.storage import embedded
 from penstock.testing.ledger import Ledger
-from tests.cli.conftest import Call, call
+from tests.cli.conftest import Call, call, warm
 from tests.crash.conftest import StartWorker, eventually, opened_on, started
 from tests.crash.crash_app import effect, quick
 from tests.crash.servers import folder_for_a_server, migrated_server
 
-__all__ = ["call"]  # a fixture
+__all__ = ["call", "warm"]  # fixtures
 _FULL = "all connection slots"
 _OTHERS = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'penstock %'"
 

@@ -13,12 +13,12 @@ from penstock.config import load
 from penstock.errors import DatabaseFull, DatabaseUnavailable
 from penstock.storage import database, embedded
 from penstock.testing.ledger import Ledger
-from tests.cli.conftest import Call, call
+from tests.cli.conftest import Call, call, warm
 from tests.crash.conftest import StartWorker, eventually, opened_on, started
 from tests.crash.crash_app import effect, patient, quick
 from tests.crash.servers import Filler, migrated_server, small_disk
 
-__all__ = ["call"]  # a fixture
+__all__ = ["call", "warm"]  # fixtures
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount the small disk that these tests fill")
 
 

@@ -40,7 +40,7 @@ async def test_a_worker_of_another_application_leaves_a_file_to_those_that_have_
     async with Penstock("another", settings=service.app.settings) as other:
         left = await Importing(other, None, job).run()
     assert isinstance(left, Snooze)
-    assert "'another' does not have 'look_up'" in left.reason
+    assert "'another' has no pipeline 'look_up'" in left.reason
     assert (await store(service, job))["rows"] == 4
 
 

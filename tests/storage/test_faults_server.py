@@ -13,10 +13,10 @@ from penstock import Penstock
 from penstock.config import load
 from penstock.errors import DatabaseReadOnly, DatabaseTooOld
 from penstock.storage import database, embedded
-from tests.cli.conftest import Call, call
+from tests.cli.conftest import Call, call, warm
 from tests.crash.servers import OlderServer, folder_for_a_server, migrated_server
 
-__all__ = ["call"]  # a fixture
+__all__ = ["call", "warm"]  # fixtures
 _READ_ONLY = "The database is read-only (a standby, or a server in read-only mode)."
 _APP = "penstock.cli.demo_app:app"
 

@@ -144,7 +144,7 @@ async def _check(
     assert not any(
         states[one] for one in (RecordState.NEW, RecordState.QUEUED, RecordState.MATCHING, RecordState.ERROR)
     )
-    assert len(kills) >= 3
+    assert len(kills) >= (3 if LONG else 1)
     # A question that was answered and whose worker was killed before it had stored that is asked again.
     assert twice <= len(kills) * 36, told
     assert len(counts["search"]) == started.queries

@@ -15,7 +15,7 @@ from penstock.testing.processes import WorkerTree
 from tests.crash.conftest import StartWorker, eventually, opened_on
 from tests.sizes import size
 
-ROWS = size("IMPORT_ROWS", small=20_000, whole=1_000_000)
+ROWS = size("IMPORT_ROWS", small=60_000, whole=1_000_000)
 
 
 async def _file() -> AsyncIterator[bytes]:
@@ -50,7 +50,7 @@ async def test_every_row_is_stored_and_processed_once_though_everything_is_kille
     async with opened_on(own_server.url) as app:
         submission = Submission(owner="ann", pipeline="row_of_file", file_name="rows.csv")
         job = (await submit_file(app, submission, _file())).job_id
-        worker = start_worker(url=own_server.url, ingest_max_rows="2000")
+        worker = start_worker(url=own_server.url, ingest_max_rows="500")
 
         async def partly_stored() -> bool:
             return await _stored(app, job) > ROWS // 5

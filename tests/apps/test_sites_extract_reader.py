@@ -17,8 +17,6 @@ from tests.apps.sites_reading import crawled, page
 from tests.work import calls_of
 
 GOOD = page(f"<html lang=en><title>Tea</title><h1>Tea</h1><p>{'Tea is what we sell and what we drink. ' * 9}")
-# As long as one page may take on a machine that does other things as well.
-MOST_SECONDS = 12.0
 
 HOSTILE = {
     "nested divs": "<div>" * 900_000 + "tea",

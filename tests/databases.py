@@ -16,9 +16,12 @@ import asyncpg
 import psycopg
 from psycopg import sql
 
-from penstock.storage.migrate import migrate
+from penstock.extension import discovered
+from penstock.storage.migrate import migrate, migrations_of
 
 _Connection = psycopg.Connection[Any]
+# Of the extensions that ship with Penstock.
+BUNDLED = migrations_of(discovered())
 
 # Everything of a schema but the rows. Truncating changes only columns of pg_class that are not in here.
 _FINGERPRINT = """
@@ -188,7 +191,7 @@ def _new_name() -> str:
 async def _migrated(url: str) -> None:
     inside = await asyncpg.connect(url)
     try:
-        await migrate(inside)
+        await migrate(inside, BUNDLED)
     finally:
         await inside.close()
 

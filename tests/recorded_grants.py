@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 
 from penstock.storage.limits import Grant
@@ -55,6 +56,12 @@ class RecordedGrants:
         """From the first granted permit to the last."""
         moments = [at for at, _ in self.grants]
         return (max(moments) - min(moments)) / SECOND
+
+    def above_the_rate(self, since: datetime, rate: float) -> list[float]:
+        """Permits before their turn, where the first is due at ``since`` and each other one at the rate."""
+        first = (since - _EPOCH) // timedelta(microseconds=1)
+        due = (first + number / rate * SECOND for number in count())
+        return [at for (at, _), moment in zip(sorted(self.grants), due, strict=False) if at < moment - 1000]
 
     def used_early(self, moments: Sequence[float]) -> list[float]:
         """Of these moments of the monotonic clock, those at which more permits were in use than were due."""

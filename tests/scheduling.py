@@ -1,22 +1,24 @@
 """In which order the files begin, and where the time went.
 
 A file that takes minutes must not be the last one to begin: the other processes would wait for it. The files that take
-longest therefore come first, in this order; `make test` prints the time of every folder and the slowest tests.
+longest therefore come first, in this order, and the others mixed. `make test` prints the time of every folder and the
+slowest tests.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 
 LONGEST_FIRST = (
     "browser/test_every_screen.py",
     "crash/test_worker_death.py",
-    "transports/test_storms.py",
-    "apps/test_articles_properties.py",
+    "brokers/test_storms.py",
+    "extensions/test_articles_properties.py",
     "cli/test_serving.py",
     "browser/test_running.py",
     "crash/test_partitions.py",
-    "transports/test_broker_faults.py",
+    "brokers/test_broker_faults.py",
     "browser/test_live.py",
     "crash/test_articles.py",
     "crash/test_isolated.py",
@@ -30,20 +32,29 @@ LONGEST_FIRST = (
     "browser/test_intake.py",
     "crash/test_sites.py",
     "browser/test_linking.py",
-    "transports/test_limiter_conformance.py",
+    "brokers/test_limiter_conformance.py",
     "browser/test_sites.py",
 )
 _SLOWEST = 10
 
 
-def begins(path: str) -> int:
-    """The place of a file in the order; files that are not named keep theirs."""
-    name = path.removeprefix("tests/")
-    return LONGEST_FIRST.index(name) if name in LONGEST_FIRST else len(LONGEST_FIRST)
+def order(paths: Iterable[str]) -> list[str]:
+    """The longest first; then a part of every folder in turn, because one folder waits while another computes."""
+    files = list(dict.fromkeys(path.removeprefix("tests/") for path in paths))
+    by_folder: dict[str, list[str]] = {}
+    for file in files:
+        if file not in LONGEST_FIRST:
+            by_folder.setdefault(file.partition("/")[0], []).append(file)
+    share = {file: place / len(folder) for folder in by_folder.values() for place, file in enumerate(folder)}
+    return [file for file in LONGEST_FIRST if file in files] + sorted(share, key=share.__getitem__)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: begins(item.nodeid.partition("::")[0]))
+    def path(item: pytest.Item) -> str:
+        return item.nodeid.partition("::")[0].removeprefix("tests/")
+
+    place = {file: number for number, file in enumerate(order(path(item) for item in items))}
+    items.sort(key=lambda item: place[path(item)])
 
 
 class Times:

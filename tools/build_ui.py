@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 UI = ROOT / "ui"
-TARGET = ROOT / "src" / "penstock" / "service" / "web"
+TARGET = ROOT / "src" / "penstock" / "console" / "web"
 _STAMP = ".built-from"
 _INSTALLED = UI / "node_modules" / ".installed-from"
 _OLDEST = (20, 19)

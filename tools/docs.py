@@ -14,17 +14,20 @@ from typing import Any
 import typer
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
+from pydantic.fields import FieldInfo
 
-from penstock.cli import applications
-from penstock.cli.app import COMMANDS, LazyCommands, load, root
-from penstock.cli.options import ANNOTATIONS
-from penstock.config import PREFIX, Settings
-from penstock.engine.events import NAMES
-from penstock.engine.observe.counter import COUNTERS
-from penstock.engine.observe.exposition import GAUGES
-from penstock.engine.observe.timings import TIMES
-from penstock.service.api import routers
-from penstock.service.bodies import ANONYMOUS_BYTES, OTHERS, Limit, limits_of
+from penstock.cli.app import LazyCommands, root
+from penstock.config import PREFIX, Settings, setting_fields
+from penstock.console.http.app import extension_routers
+from penstock.console.http.bodies import ANONYMOUS_BYTES, OTHERS, Limit, limits_of
+from penstock.console.http.routes import routers
+from penstock.events import NAMES
+from penstock.extension import declared_settings, discovered
+from penstock.observe.counter import COUNTERS
+from penstock.observe.exposition import GAUGES
+from penstock.observe.timings import TIMES
+from penstock.terminal.options import ANNOTATIONS
+from penstock_demo.showcase import app as showcase
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _PART = re.compile(r"(<!-- generated: ([a-z]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -32,10 +35,15 @@ _PART = re.compile(r"(<!-- generated: ([a-z]+) -->\n)(.*?)(<!-- end -->)", re.DO
 
 def settings() -> str:
     rows = []
-    for name, field in Settings.model_fields.items():
+    for name, field in all_settings().items():
         default = "" if field.default is None else f"`{field.default}`"
         rows.append((f"`{PREFIX}{name.upper()}`", default, _bounds(field.metadata), field.description or ""))
     return _table(("setting", "default", "bounds", "what it does"), rows)
+
+
+def all_settings() -> dict[str, FieldInfo]:
+    """Of Penstock itself, then of the extensions."""
+    return {name: field for name, (_, _, field) in setting_fields([Settings, *declared_settings()]).items()}
 
 
 def _bounds(metadata: list[Any]) -> str:
@@ -45,7 +53,13 @@ def _bounds(metadata: list[Any]) -> str:
 
 
 def events() -> str:
-    return _table(("event", "level", "when"), [(f"`{name}`", level, says) for name, (level, says) in NAMES.items()])
+    known = all_events().items()
+    return _table(("event", "level", "when"), [(f"`{name}`", level, says) for name, (level, says) in known])
+
+
+def all_events() -> dict[str, tuple[str, str]]:
+    """Of the engine, then of the extensions."""
+    return NAMES | {name: one for extension in discovered() for name, one in extension.events.items()}
 
 
 def metrics() -> str:
@@ -59,12 +73,13 @@ def metrics() -> str:
 
 def commands() -> str:
     """Every command with its own arguments and options; the global ones are described once."""
-    names = LazyCommands(name="penstock").list_commands(None)
-    overview = _table(("command", "what it does"), [(f"`penstock {name}`", COMMANDS[name]) for name in names])
+    commands = LazyCommands(name="penstock")
+    described = commands.described(None)
+    overview = _table(("command", "what it does"), [(f"`penstock {name}`", says) for name, says in described.items()])
     shared = "\n".join(_option(one) for one in root().params if one.name in ANNOTATIONS)
     parts = [overview, "### Options of every command\n\n" + shared + "\n"]
-    for name in names:
-        for path, command in _leaves(f"penstock {name}", load(name)):
+    for name in described:
+        for path, command in _leaves(f"penstock {name}", commands.get_command(None, name)):
             parts.append(_section(path, command))
     return "\n".join(parts)
 
@@ -74,7 +89,7 @@ def bodies() -> str:
     default = Settings.model_construct()
     rows = [
         (f"`{method} {route.path}`", *(_bytes(one, default) for one in (limits.json, limits.form or limits.json)))
-        for router in (*routers(), *applications.routers())
+        for router in (*routers(), *extension_routers(showcase))
         for route in _routes(router)
         if (limits := limits_of(route.endpoint)) is not OTHERS
         for method in sorted(route.methods)

@@ -9,7 +9,7 @@ export default defineConfig({
   plugins: [react()],
   resolve: { alias: { "~": fileURLToPath(new URL("./src", import.meta.url)) } },
   build: {
-    outDir: "../src/penstock/service/web",
+    outDir: "../src/penstock/console/web",
     emptyOutDir: true,
     target: "es2022",
     // Browsers that know light-dark(): what stands in for it in older ones takes neither colour with Mantine.

@@ -6,16 +6,15 @@ Persist first, then process. See ``README.md`` for the ten-line start.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from penstock.contracts import JobDispatcher, JobEnvelope, JobHandler
-    from penstock.engine.app import Penstock
-    from penstock.engine.context import Context
-    from penstock.engine.enqueue import EnqueueOptions
-    from penstock.engine.handles import Task
-    from penstock.engine.handling import EngineDispatcher
-    from penstock.engine.job_counts import JobCounts
-    from penstock.engine.jobs import Job
-    from penstock.engine.retry import RetryPolicy
-    from penstock.engine.worker.inprocess import worker
+    from penstock.application import Penstock
+    from penstock.brokers.contracts import JobDispatcher, JobEnvelope, JobHandler
+    from penstock.brokers.handling import EngineDispatcher
+    from penstock.core.context import Context
+    from penstock.core.enqueue import EnqueueOptions
+    from penstock.core.handles import Task
+    from penstock.core.job_counts import JobCounts
+    from penstock.core.jobs import Job
+    from penstock.core.retry import RetryPolicy
     from penstock.errors import (
         IllegalMove,
         PenstockError,
@@ -27,8 +26,10 @@ if TYPE_CHECKING:
         UnreadableResult,
         WaitTimeout,
     )
+    from penstock.extension import Extension
     from penstock.lifecycle import JobState, State
     from penstock.model import Cancel, Done, NotFound, Priority, Skip, Snooze
+    from penstock.workers.inprocess import worker
 
 __all__ = [
     "Cancel",
@@ -36,6 +37,7 @@ __all__ = [
     "Done",
     "EngineDispatcher",
     "EnqueueOptions",
+    "Extension",
     "IllegalMove",
     "Job",
     "JobCounts",
@@ -65,34 +67,35 @@ __all__ = [
 # The public names are imported when they are first used: `penstock --help` needs none of them.
 _HOME = {
     "Cancel": "penstock.model",
-    "Context": "penstock.engine.context",
+    "Context": "penstock.core.context",
     "Done": "penstock.model",
-    "EngineDispatcher": "penstock.engine.handling",
-    "EnqueueOptions": "penstock.engine.enqueue",
+    "EngineDispatcher": "penstock.brokers.handling",
+    "EnqueueOptions": "penstock.core.enqueue",
+    "Extension": "penstock.extension",
     "IllegalMove": "penstock.errors",
-    "Job": "penstock.engine.jobs",
-    "JobCounts": "penstock.engine.job_counts",
-    "JobDispatcher": "penstock.contracts",
-    "JobEnvelope": "penstock.contracts",
-    "JobHandler": "penstock.contracts",
+    "Job": "penstock.core.jobs",
+    "JobCounts": "penstock.core.job_counts",
+    "JobDispatcher": "penstock.brokers.contracts",
+    "JobEnvelope": "penstock.brokers.contracts",
+    "JobHandler": "penstock.brokers.contracts",
     "JobState": "penstock.lifecycle",
     "NotFound": "penstock.model",
-    "Penstock": "penstock.engine.app",
+    "Penstock": "penstock.application",
     "PenstockError": "penstock.errors",
     "PermanentError": "penstock.errors",
     "Priority": "penstock.model",
-    "RetryPolicy": "penstock.engine.retry",
+    "RetryPolicy": "penstock.core.retry",
     "Skip": "penstock.model",
     "Snooze": "penstock.model",
     "StaleLease": "penstock.errors",
     "State": "penstock.lifecycle",
-    "Task": "penstock.engine.handles",
+    "Task": "penstock.core.handles",
     "TaskFailed": "penstock.errors",
     "ThrottledError": "penstock.errors",
     "TransientError": "penstock.errors",
     "UnreadableResult": "penstock.errors",
     "WaitTimeout": "penstock.errors",
-    "worker": "penstock.engine.worker.inprocess",
+    "worker": "penstock.workers.inprocess",
 }
 
 

@@ -9,20 +9,14 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args, get_origin
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import NoDecode, SettingsConfigDict
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from penstock.app_settings import (
-    ArticleSearchSettings,
-    CatalogueSettings,
-    RecordLinkingSettings,
-    WebsiteAnalysisSettings,
-    listed,
-)
 from penstock.broker_settings import TRANSPORTS, BrokerSettings
-from penstock.errors import InvalidSetting, UsageError
+from penstock.errors import InvalidDefinition, InvalidSetting, UsageError
 
 PREFIX = "PENSTOCK_"
 # Variables that are no settings of a deployment: faults on purpose, tests, benches, and what processes tell each other.
@@ -40,10 +34,11 @@ _SCHEMES = ("postgresql", "postgres")
 _URL_EXAMPLE = "write it as postgresql://user:password@host:5432/database"
 
 
-class _EngineSettings(BrokerSettings):
-    """What every deployment has, whatever applications it runs."""
+class Settings(BrokerSettings):
+    """Frozen, checked at construction, one field per setting of Penstock; what else is given is for extensions."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="allow", env_ignore_empty=True)
+    _of: dict[type, Any] = PrivateAttr(default_factory=dict)
 
     # ---- where things are
     database_url: SecretStr | None = Field(
@@ -173,7 +168,9 @@ class _EngineSettings(BrokerSettings):
         2 * 1024**3, ge=1024, le=1024**4, description="Largest file that is taken in; a larger one is refused."
     )
     file_roots: Annotated[tuple[Path, ...], NoDecode] = Field(
-        (), description="Folders that file references and folder sources may name, separated by commas. None: none."
+        (),
+        description="Folders that file references and folder sources may name, separated by commas. None: none.",
+        json_schema_extra={"holds": "absolute folders"},
     )
     private_networks: bool = Field(
         False, description="Whether sources and providers may speak to private and loopback addresses."
@@ -245,11 +242,19 @@ class _EngineSettings(BrokerSettings):
     def url(self) -> str | None:
         return None if self.database_url is None else self.database_url.get_secret_value()
 
+    def of(self, kind: "type[Chosen]") -> "Chosen":
+        """The settings of an extension: what was given for it beside these, and the environment."""
+        if kind not in self._of:
+            begins = _named(kind, "")
+            given = {name: value for name, value in (self.model_extra or {}).items() if name.startswith(begins)}
+            self._of[kind] = _checked(kind, {name.removeprefix(begins): value for name, value in given.items()})
+        chosen: Chosen = self._of[kind]
+        return chosen
 
-class Settings(
-    RecordLinkingSettings, ArticleSearchSettings, WebsiteAnalysisSettings, CatalogueSettings, _EngineSettings
-):
-    """Frozen, checked at construction, one field per setting; the engine's own come first."""
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        copied = super().model_copy(update=update, deep=deep)
+        copied._of = {}
+        return copied
 
     def handed_on(self) -> dict[str, Any]:
         """For a process of ours that is started with these settings, passwords included; it has a database of its own
@@ -259,26 +264,55 @@ class Settings(
         return plain | {name: value.get_secret_value() for name, value in secrets.items()}
 
 
+class ExtensionSettings(BaseSettings):
+    """What can be set for one extension. A class of its own gives ``env_prefix="PENSTOCK_<NAME>_"``."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        if not str(cls.model_config["env_prefix"]).startswith(PREFIX):
+            raise InvalidDefinition(what=cls.__name__, problem=f"its env_prefix has to begin with {PREFIX}")
+        for name in sorted(setting_fields([cls]).keys() & Settings.model_fields.keys()):
+            raise InvalidDefinition(what=cls.__name__, problem=f"Penstock itself has a setting {name!r}")
+
+
+Chosen = TypeVar("Chosen", bound=ExtensionSettings)
+Made = TypeVar("Made", bound=BaseSettings)
+Kind = type[BaseSettings]
+
+
 def load(**overrides: Any) -> Settings:
     """Settings from the environment; an override of None counts as not given. Bad values become one sentence."""
-    given = {name: value for name, value in overrides.items() if value is not None}
+    return _checked(Settings, {name: value for name, value in overrides.items() if value is not None})
+
+
+def setting_fields(kinds: Iterable[Kind]) -> dict[str, tuple[Kind, str, FieldInfo]]:
+    """The settings of all these classes, by the names they have in the environment and in `penstock config show`."""
+    return {_named(kind, name): (kind, name, field) for kind in kinds for name, field in kind.model_fields.items()}
+
+
+def _named(kind: Kind, name: str) -> str:
+    return f"{kind.model_config['env_prefix']}{name}".removeprefix(PREFIX).lower()
+
+
+def _checked(kind: "type[Made]", given: Mapping[str, Any]) -> "Made":
     try:
-        return Settings(**given)
+        return kind(**given)
     except ValidationError as error:
         first = error.errors()[0]
         said = str(first["msg"]).removeprefix("Value error, ")
         if not first["loc"]:
             raise UsageError(f"{said}.") from None
         name = str(first["loc"][0])
-        variable, value = f"{PREFIX}{name.upper()}", first.get("input")
-        if name.endswith("_url") and name != "catalogue_http_url":
+        variable, value = f"{PREFIX}{_named(kind, name).upper()}", first.get("input")
+        if name.endswith("_url"):
             raise InvalidSetting(variable, _without_login(str(value)), said) from None
-        raise InvalidSetting(variable, value, f"it has to be {allowed(name)}") from None
+        raise InvalidSetting(variable, value, f"it has to be {allowed(kind.model_fields[name])}") from None
 
 
-def allowed(name: str) -> str:
+def allowed(field: FieldInfo) -> str:
     """What a setting may be, in words: for the sentence about a value that will not do."""
-    field = Settings.model_fields[name]
     kind = field.annotation
     if get_origin(kind) is Literal:
         *most, last = (str(one) for one in get_args(kind))
@@ -286,7 +320,8 @@ def allowed(name: str) -> str:
     if kind is bool:
         return "true or false"
     if get_origin(kind) is tuple:
-        return listed(name)
+        holds = field.json_schema_extra["holds"] if isinstance(field.json_schema_extra, dict) else "values"
+        return f"{holds}, separated by commas"
     if get_origin(kind) is Mapping:
         return f"stages with their transport ({', '.join(TRANSPORTS)}), such as imports=redis, separated by commas"
     if kind not in (int, float):
@@ -339,9 +374,12 @@ class UnknownVariable:
         return f"Unset it, or see `penstock config show` for the names. Only Penstock's own begin with {PREFIX}."
 
 
-def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[UnknownVariable]:
-    """Names are compared as the settings are read: upper and lower case are the same."""
-    names = [name.upper() for name in Settings.model_fields]
+def unknown_variables(
+    environment: Mapping[str, str] = os.environ, further: Iterable[str] = ()
+) -> list[UnknownVariable]:
+    """Names are compared as the settings are read: upper and lower case are the same. ``further``: settings of
+    extensions."""
+    names = [name.upper() for name in (*Settings.model_fields, *further)]
     found = []
     for variable in sorted(environment):
         name = variable.upper().removeprefix(PREFIX)

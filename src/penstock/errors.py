@@ -8,7 +8,9 @@
     │   ├── NotStorable            a value PostgreSQL cannot keep as JSON
     │   ├── InvalidSetting         a setting has a value it may not have
     │   ├── InvalidDefinition      a task, stage or schedule is declared wrongly
-    │   └── PipelineTaken          a task of that name belongs to another application
+    │   ├── InvalidExtension       an extension cannot be installed
+    │   ├── PipelineTaken          a task of that name belongs to another application
+    │   └── MissingExtra           `pip install penstock` alone does not bring what is needed
     ├── TaskNotFound, JobNotFound, RowNotFound, NotKnown   no such object
     ├── IllegalMove                the object is not in a state that allows it
     ├── NotRepeated                an action on other items is not done a second time
@@ -92,6 +94,20 @@ class InvalidSetting(UsageError):
 class InvalidDefinition(UsageError):
     def __init__(self, *, what: str, problem: str) -> None:
         super().__init__(f"{what} is declared wrongly: {problem}.")
+
+
+class InvalidExtension(UsageError):
+    """Nothing of it was registered."""
+
+    def __init__(self, *, name: str, problem: str) -> None:
+        self.name = name
+        super().__init__(f"The extension {name!r} cannot be installed: {problem}.")
+
+
+class MissingExtra(UsageError):
+    def __init__(self, *, extra: str, what: str) -> None:
+        self.extra = extra
+        super().__init__(f"{what} needs the extra {extra!r}. Run `pip install 'penstock[{extra}]'`.")
 
 
 class PipelineTaken(UsageError):
@@ -293,10 +309,18 @@ class DatabaseFull(DatabaseError):
 
 
 class SchemaOutOfDate(DatabaseError):
-    def __init__(self, *, found: int, needed: int) -> None:
+    """``extension``: whose tables these are; empty: Penstock's own."""
+
+    def __init__(self, *, found: int, needed: int, extension: str = "") -> None:
         self.found = found
         self.needed = needed
-        if found > needed:
+        self.extension = extension
+        if extension:
+            sentence = (
+                f"The schema of the extension {extension!r} is at version {found}, and {needed} is needed."
+                " Run `penstock migrate` with the same application (--app or PENSTOCK_APP)."
+            )
+        elif found > needed:
             sentence = (
                 f"The schema is at version {found}, newer than this Penstock knows ({needed}). Upgrade the package."
             )

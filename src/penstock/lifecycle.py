@@ -1,7 +1,6 @@
 """Every legal move of a task and of a job, in one table.
 
-SQL guards, API errors, buttons and the diagram in the docs are drawn from here. A move that is not
-listed does not exist; a move in a state that is not listed raises :class:`IllegalMove`.
+SQL guards, API errors, buttons and the diagram in the docs come from here. Any other move raises :class:`IllegalMove`.
 """
 
 from dataclasses import dataclass
@@ -137,39 +136,33 @@ JOB_MOVES: tuple[JobMove, ...] = (
 
 _BY_NAME = {move.name: move for move in MOVES}
 _JOB_BY_NAME = {move.name: move for move in JOB_MOVES}
+# What people may do with a task in each state, and with a job: `moves` of the API.
+BY_PEOPLE = {
+    state: tuple(move.name for move in MOVES if move.by == "person" and state in move.origins) for state in State
+}
+OF_JOB = {state: tuple(move.name for move in JOB_MOVES if state in move.origins) for state in JobState}
 
 
 def move(name: str) -> Move:
     return _BY_NAME[name]
 
 
-def job_move(name: str) -> JobMove:
-    return _JOB_BY_NAME[name]
-
-
-def allowed(name: str, state: State) -> bool:
-    """Whether the move may start in this state; the UI shows its button by this."""
-    return state in _BY_NAME[name].origins
-
-
-def allowed_of_job(name: str, state: JobState) -> bool:
-    return state in _JOB_BY_NAME[name].origins
-
-
 def refusal(name: str, state: State, subject: str) -> IllegalMove | None:
     """The error with the states that would have allowed the move; None where it is legal."""
-    return None if allowed(name, state) else _illegal(_BY_NAME[name], state, subject)
+    wanted = _BY_NAME[name]
+    return None if state in wanted.origins else _illegal(wanted, state, subject)
 
 
 def require(name: str, state: State, subject: str) -> None:
     """Raise :class:`IllegalMove` unless the move is legal."""
-    if not allowed(name, state):
-        raise _illegal(_BY_NAME[name], state, subject)
+    if (refused := refusal(name, state, subject)) is not None:
+        raise refused
 
 
 def require_of_job(name: str, state: JobState, subject: str) -> None:
-    if not allowed_of_job(name, state):
-        raise _illegal(_JOB_BY_NAME[name], state, subject)
+    wanted = _JOB_BY_NAME[name]
+    if state not in wanted.origins:
+        raise _illegal(wanted, state, subject)
 
 
 def _illegal(wanted: Move | JobMove, state: State | JobState, subject: str) -> IllegalMove:

@@ -1,7 +1,7 @@
 """The records that travel between the parts of the engine."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from typing import Any, cast
@@ -128,6 +128,7 @@ class Claimed:
         "lane",
         "lease",
         "options",
+        "rescues",
         "stage",
         "task_id",
     )
@@ -142,6 +143,8 @@ class Claimed:
         self.input: str = row[9]
         self.job_id: int | None = row[10]
         self.options: str | None = row[11]
+        # How often it was taken from a dead worker without knowing whether it ran.
+        self.rescues: int = row[14]
         # Filled in after the claim for later stages of a pipeline.
         self.earlier = NOTHING_EARLIER
 
@@ -170,6 +173,11 @@ class Claimed:
         return cls((*row, idempotency_key, trace, rescues))
 
     @property
+    def leased(self) -> tuple[int, int, int]:
+        """Task, lease and stage: what every settlement begins with."""
+        return self.task_id, self.lease, self.stage
+
+    @property
     def attempt(self) -> int:
         """Attempts burned before this run."""
         return cast(int, self._row[4])
@@ -194,43 +202,28 @@ class Claimed:
     def trace(self) -> str | None:
         return cast(str | None, self._row[13])
 
-    @property
-    def rescues(self) -> int:
-        """How often it was taken from a dead worker without knowing whether it ran."""
-        return cast(int, self._row[14])
 
-
+@dataclass(slots=True, eq=False)
 class Finish:
-    """Settlement: the task ends. ``result`` and ``error`` are encoded JSON."""
+    """Settlement: the task ends. ``result`` and ``error`` are encoded JSON. Not frozen: there is one for every task."""
 
-    __slots__ = ("error", "lease", "result", "stage", "status", "task_id", "version")
-
-    def __init__(
-        self,
-        task_id: int,
-        lease: int,
-        stage: int,
-        status: State,
-        result: str | None,
-        error: str | None,
-        version: str | None = None,
-    ) -> None:
-        self.task_id = task_id
-        self.lease = lease
-        self.stage = stage
-        self.status = status
-        self.result = result
-        self.error = error
-        self.version = version
+    task_id: int
+    lease: int
+    stage: int
+    status: State
+    result: str | None
+    error: str | None
+    version: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Advance:
     """Settlement: the stage is done, the next one waits."""
 
     task_id: int
     lease: int
     stage: int
+    _: KW_ONLY
     next_stage: int
     result: str | None
     version: str | None = None
@@ -239,13 +232,14 @@ class Advance:
     reused_from: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Release:
     """Settlement: the task waits again. ``delay_seconds`` None keeps its place in the lane."""
 
     task_id: int
     lease: int
     stage: int
+    _: KW_ONLY
     cause: str | None
     delay_seconds: float | None = None
     burned: bool = False

@@ -12,7 +12,7 @@ from typing import Any
 import asyncpg
 import orjson
 
-from penstock.engine.observe.changes import payload
+from penstock.observe.changes import payload
 from tests.browser.world import World
 
 STAGE = ("catalogue", "enrich")

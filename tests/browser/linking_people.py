@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
-from penstock.cli.sample_source import PATH, SampleSource, _entity, folded
+from penstock.extensions.linking.sample_source import PATH, SampleSource, _entity, folded
 
 IMAGE = "<img src=x onerror=alert(1)>"
 SCRIPT = '"><script>alert(1)</script>'

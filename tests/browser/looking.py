@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Response, ViewportSize, expect
 
 from tests.browser.world import World
 from tests.cli.conftest import ROOT
+from tests.sizes import LONG
 
 AXE = ROOT / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 WIDE = ViewportSize(width=1280, height=800)
@@ -29,6 +29,46 @@ _DRAWN = """async () => {
   await Promise.allSettled(document.getAnimations().map((one) => one.finished));
 }"""
 
+# The router has drawn the screen of the address when the location that it resolved is the one that it was given.
+_GO = """async (path) => {
+  const router = window.__TSR_ROUTER__;
+  await router.navigate({ href: path });
+  const there = () => {
+    const { status, location, resolvedLocation } = router.state;
+    return status === "idle" && resolvedLocation?.href === location.href;
+  };
+  while (!there()) await new Promise((done) => requestAnimationFrame(done));
+  return router.state.location.pathname;
+}"""
+
+# Serious and critical findings. What axe looks at is kept: elements, attributes, words, and where they are seen. Where
+# nothing of it differs from the last time, only colours can, as in the other theme: rules about the rest would find the
+# same again.
+_AXE = """async (everything) => {
+  const looked = [location.href, document.title, document.body.textContent];
+  for (const one of document.querySelectorAll("*")) {
+    const { x, y, width, height } = one.getBoundingClientRect();
+    const seen = one.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+    looked.push(one.tagName, x, y, width, height, seen);
+    for (const { name, value } of one.attributes)
+      if (name !== "data-mantine-color-scheme") looked.push(name, value);
+  }
+  const now = looked.join("|");
+  const known = !everything && now === window.looked;
+  window.looked = now;
+  const { violations } = await axe.run(document, {
+    runOnly: known
+      ? { type: "rule", values: ["color-contrast", "link-in-text-block"] }
+      : ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    resultTypes: ["violations"],
+    selectors: false,
+  });
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, help, nodes }) =>
+      nodes.map((node) => `${id}: ${help}: ${node.html.slice(0, 200)} ${(node.failureSummary ?? "").slice(0, 200)}`));
+}"""
+
 
 def in_reach(button: Locator) -> None:
     """Nobody has to move a table sideways to find it, on a phone neither."""
@@ -46,6 +86,7 @@ class Looker:
         self._world = world
         self._shots = shots
         self._contexts: dict[str, BrowserContext] = {}
+        self._schemes: dict[Page, str] = {}
         self.faults: list[str] = []
         # Patterns of console errors that a test provokes, e.g. the 422 of a refused form.
         self.expected: list[str] = []
@@ -62,17 +103,34 @@ class Looker:
             self._contexts[key].set_default_timeout(SECONDS)
             self._contexts[key].add_cookies([self._world.session_cookie(name)])
         page = self._contexts[key].new_page()
+        self._schemes[page] = "dark" if dark else "light"
         self._watch(page)
         page.goto(path)
         expect(page.locator("h1")).to_be_visible(timeout=SECONDS)
         return page
 
-    def looks(self, page: Page) -> Iterator[str]:
-        """The open screen in each look, without loading it again; it ends as it began."""
-        for name, (size, scheme) in LOOKS.items():
-            _look(page, size, scheme)
+    def go(self, page: Page, path: str) -> None:
+        """To another screen as a link leads there: a quarter of the work of loading it with ``page.goto``."""
+        if LONG:
+            page.goto(path)
+            return
+        at = page.evaluate(_GO, path)
+        assert at == path.partition("?")[0], f"{path} leads to {at}"
+
+    def looks(self, page: Page, *, stay: bool = False, dark: bool = True) -> Iterator[str]:
+        """The open screen in each look, without loading it again; it ends in the light, or with ``stay`` in the last.
+
+        The next screen of a walk then begins in that look, so that every other one is met on a telephone first.
+        Without ``dark`` only the sizes differ.
+        """
+        names = [name for name in LOOKS if dark or name != "dark"]
+        if stay and page.viewport_size == NARROW:
+            names.reverse()
+        for name in names:
+            self._look(page, *LOOKS[name])
             yield name
-        _look(page, *LOOKS["light"])
+        if not stay:
+            self._look(page, *LOOKS["light"])
 
     @contextmanager
     def service_away(self) -> Iterator[None]:
@@ -90,17 +148,8 @@ class Looker:
         # Evaluated by the debugger, as the policy of the page lets no foreign script in.
         if not page.evaluate("typeof window.axe === 'object'"):
             page.evaluate(AXE.read_text() + "; undefined")
-        found: list[dict[str, Any]] = page.evaluate(
-            """async () => (await axe.run(document, {
-                 runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-               })).violations"""
-        )
-        return [
-            f"{one['id']}: {one['help']}: {node['html'][:200]} {node.get('failureSummary', '')[:200]}"
-            for one in found
-            if one["impact"] in ("serious", "critical")
-            for node in one["nodes"]
-        ]
+        found: list[str] = page.evaluate(_AXE, LONG)
+        return found
 
     def shot(self, page: Page, name: str) -> None:
         """A picture on the way, where PENSTOCK_TEST_SHOTS asks for pictures."""
@@ -131,8 +180,11 @@ class Looker:
         page.on("pageerror", lambda error: self.faults.append(f"uncaught: {error} ({page.url})"))
         page.on("response", answered)
 
-
-def _look(page: Page, size: ViewportSize, scheme: str) -> None:
-    page.set_viewport_size(size)
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    page.evaluate(_DRAWN)
+    def _look(self, page: Page, size: ViewportSize, scheme: str) -> None:
+        # Where nothing changes, nothing is laid out and drawn again.
+        if page.viewport_size != size:
+            page.set_viewport_size(size)
+        if self._schemes.get(page) != scheme:
+            page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+            self._schemes[page] = scheme
+        page.evaluate(_DRAWN)

@@ -5,9 +5,9 @@ import html
 import threading
 from importlib.resources import files
 
-from tests.apps.model_world import Called, ModelServer, Said, says
-from tests.apps.site_answers import Answer, page
-from tests.apps.site_world import Place, SiteWorld
+from tests.extensions.model_world import Called, ModelServer, Said, says
+from tests.extensions.site_answers import Answer, page
+from tests.extensions.site_world import Place, SiteWorld
 
 PAGES = ("index", "repairs", "hire", "about", "contact")
 IMAGE = "<img src=x onerror=alert(1)>"
@@ -17,7 +17,7 @@ LINK = "javascript:alert(3)"
 
 def sample() -> dict[str, str]:
     """The sample site that comes along."""
-    folder = files("penstock.cli").joinpath("sample_site")
+    folder = files("penstock.extensions.sites").joinpath("sample_site")
     return {"/" if name == "index" else f"/{name}": folder.joinpath(f"{name}.html").read_text() for name in PAGES}
 
 

@@ -215,7 +215,7 @@ def test_an_admin_reindexes_with_progress_and_switches_generations(looker: Looke
     page.get_by_role("button", name="Save query").click()
     expect(page.get_by_text("Generations are compared on it from now on.")).to_be_visible()
 
-    page.goto("/index")
+    looker.go(page, "/index")
     embedding_paused(world, "to be seen")
     page.get_by_role("button", name="Re-index").click()
     dialog = page.get_by_role("dialog")
@@ -285,12 +285,12 @@ def test_a_viewer_reads_what_is_shared_and_sees_why_the_rest_cannot_be_pressed(l
     delete.click(force=True)
     expect(page.get_by_role("dialog")).to_have_count(0)
     for path in (f"/articles/{slug}", f"/articles/{slug}?tab=revisions", "/articles", "/search?q=onerror"):
-        page.goto(path)
+        looker.go(page, path)
         expect(page.get_by_text("onerror=alert").first).to_be_visible()
         assert page.locator("main img[src=x], main script").count() == 0
         bad = page.locator("main a").evaluate_all("all => all.filter(a => !/^https?:/.test(a.href)).length")
         assert bad == 0
-    page.goto("/index")
+    looker.go(page, "/index")
     for name in ("Re-index", "New generation", "Tasks"):
         button = page.get_by_role("button", name=name)
         expect(button).to_have_attribute("aria-disabled", "true")
@@ -324,9 +324,9 @@ def test_every_screen_of_articles_is_for_everybody(looker: Looker, world: World)
         "/index?open=build": page.get_by_role("dialog").get_by_label("Name"),
     }
     for number, (path, there) in enumerate(screens.items()):
-        page.goto(path)
+        looker.go(page, path)
         expect(there).to_be_visible()
-        for look in looker.looks(page):
+        for look in looker.looks(page, stay=True):
             picture(page, f"articles-{look}-{number}")
             assert fits(page), (path, look)
             assert looker.axe(page) == [], (path, look)

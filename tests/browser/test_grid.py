@@ -95,9 +95,9 @@ def test_the_status_stays_in_sight_and_what_was_asked_for_comes_right_behind_it(
         assert re.fullmatch(r"rgb\(.*\)", ground), ground  # rgba: something would shine through
     looker.shot(page, f"grid-sideways-{'dark' if dark else 'light'}")
 
-    page.goto(f"/jobs/{job}?status=ERROR")
+    looker.go(page, f"/jobs/{job}?status=ERROR")
     expect(page.get_by_role("columnheader")).to_contain_text(["", "Row", "Status", "Error", "Title"])
-    page.goto(f"/jobs/{job}?status=PENDING")
+    looker.go(page, f"/jobs/{job}?status=PENDING")
     expect(page.get_by_role("columnheader")).to_contain_text(["", "Row", "Status", "Why it waits", "Title"])
 
 
@@ -246,7 +246,7 @@ def test_what_was_not_found_says_when_it_is_looked_for_again(looker: Looker, wor
     expect(cell(page, item, "status")).to_have_text("Not found yet")
     expect(cell(page, item, "why")).to_have_text(re.compile("^Looks again at .*, as try 2; not found at "))
     looker.shot(page, "not-found-yet")
-    page.goto(f"/catalogues/{job}")
+    looker.go(page, f"/catalogues/{job}")
     expect(page.locator(f"[data-row='{item}'] [data-column='status']")).to_have_text("Not found yet")
 
 
@@ -365,8 +365,9 @@ def test_what_people_stored_is_text(looker: Looker, world: World) -> None:
     grid_world.end(
         world, job, [item], 3, result={"columns": {"Matched title": HOSTILE}}, error=grid_world.failure(HOSTILE)
     )
+    page = looker.page("ann", "/jobs")
     for path in (f"/jobs/{job}", f"/jobs/{job}?tab=pending&pendingStatus=ERROR", f"/pending?jobId={job}&status=ERROR"):
-        page = looker.page("ann", path)
+        looker.go(page, path)
         expect(row(page, item)).to_contain_text("<img src=x onerror=alert(1)>")
         assert page.locator("[role=grid] img, [role=grid] script").count() == 0
         assert page.locator("a[href^='javascript']").count() == 0
@@ -391,13 +392,14 @@ def test_everybody_can_read_it(looker: Looker, world: World) -> None:
     items = grid_world.ids(world, job)
     grid_world.end(world, job, items[:2], 3, error=grid_world.failure("the shop is closed"))
     grid_world.end(world, job, items[2:4], 2, result={"columns": {"Matched title": "Desk lamp"}})
+    page = looker.page("ann", "/jobs")
     for path in (f"/jobs/{job}", f"/jobs/{job}?tab=pending", f"/pending?jobId={job}"):
-        page = looker.page("ann", path)
+        looker.go(page, path)
         expect(row(page, items[5])).to_be_visible()
         page.get_by_role("checkbox", name=f"Select {items[5]}").check()
-        for look in looker.looks(page):
+        for look in looker.looks(page, stay=True):
             assert (looker.axe(page), no_sideways(page)) == ([], True), (path, look)
-    page = looker.page("ann", f"/jobs/{job}?status=SKIPPED")
+    looker.go(page, f"/jobs/{job}?status=SKIPPED")
     expect(page.locator("[data-empty=filtered]")).to_be_visible()
     for look in looker.looks(page):
         assert looker.axe(page) == [], look

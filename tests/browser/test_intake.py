@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 
-from penstock.apps.catalogue.gtin import check_digit
+from penstock.extensions.catalogue.gtin import check_digit
 from tests.browser.looking import Looker
 from tests.browser.world import World
 
@@ -142,7 +142,7 @@ def test_a_list_goes_from_the_desk_through_preview_and_upload_to_where_each_valu
     body = ended(world, job_id)
     assert body["totalItems"] == 5
     assert body["counts"]["done"] >= 1 and body["counts"]["notFound"] >= 1 and body["counts"]["skipped"] == 1
-    page.goto("/catalogues")
+    looker.go(page, "/catalogues")
     row = page.get_by_role("row").filter(has_text=f"Autumn {XSS}")
     expect(row).to_contain_text("local")
     assert looker.axe(page) == []
@@ -196,6 +196,7 @@ def test_every_screen_of_the_intake_reads_well_in_the_dark_and_on_a_phone(looker
     choose(page, "list.csv", LIST.encode())
     expect(page.get_by_role("region", name="Preview of the rows")).to_be_visible()
     reads_well(looker, page)
+    another = looker.page("ann", "/upload?tab=places")
     for path in (
         "/upload?tab=places",
         "/catalogues",
@@ -203,7 +204,7 @@ def test_every_screen_of_the_intake_reads_well_in_the_dark_and_on_a_phone(looker
         f"/catalogues/{job_id}",
         f"/catalogues/{job_id}?item={item['itemId']}",
     ):
-        another = looker.page("ann", path)
+        looker.go(another, path)
         expect(another.get_by_label("Loading")).to_have_count(0)
         reads_well(looker, another)
 

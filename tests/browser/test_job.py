@@ -97,11 +97,11 @@ def test_a_job_is_found_looked_into_and_its_failed_row_is_fixed(looker: Looker, 
     expect(page).to_have_url(re.compile("status=.*ERROR"))
 
     failed = next(one["itemId"] for one in items_of(world, orders) if one["status"] == "ERROR")
-    page.goto(f"/jobs/{orders}?item={failed}")
+    looker.go(page, f"/jobs/{orders}?item={failed}")
     drawer = page.get_by_role("dialog")
     expect(drawer.get_by_text("PermanentError", exact=True)).to_be_visible()
     expect(drawer.get_by_role("region", name="Input")).to_contain_text(IMAGE + SCRIPT)
-    expect(drawer).to_contain_text("demo_app.py")
+    expect(drawer).to_contain_text("shop.py")
     expect(drawer.get_by_text("Traceback")).not_to_be_visible()
     drawer.get_by_text("The whole trace").click()
     expect(drawer.get_by_role("region", name="The whole trace")).to_be_visible()
@@ -126,7 +126,7 @@ def test_a_job_is_found_looked_into_and_its_failed_row_is_fixed(looker: Looker, 
     assert page.locator("img[src=x]").count() == 0
 
     rows = [one["itemId"] for one in items_of(world, orders)]
-    page.goto(f"/jobs/{orders}?item={rows[0]}")
+    looker.go(page, f"/jobs/{orders}?item={rows[0]}")
     expect(drawer.get_by_role("button", name="Item before this one")).to_have_attribute("aria-disabled", "true")
     expect(drawer.get_by_role("button", name="Item after this one")).not_to_have_attribute("aria-disabled", "true")
     page.keyboard.press("]")
@@ -183,7 +183,7 @@ def test_what_stands_still_says_why_and_is_decided_about(looker: Looker, world: 
     expect(page.get_by_role("alert").filter(has_text="Paused by ann")).to_contain_text(f"lunch {IMAGE}")
 
     item = items_of(world, job)[0]["itemId"]
-    page.goto(f"/items/{item}")
+    looker.go(page, f"/items/{item}")
     expect(page.locator("[data-why]")).to_contain_text("paused by root")
     page.get_by_role("link", name=f"Job {job}").click()
     page.get_by_role("button", name="Resume").click()
@@ -225,10 +225,10 @@ def test_what_stands_still_says_why_and_is_decided_about(looker: Looker, world: 
     item, *_ = waiting = [one["itemId"] for one in items_of(world, job)]
     world.sql("update penstock.queue set run_at = now() + interval '2 minutes' where task_id = any($1)", waiting)
     world.api("root").post("/api/stages/build_report/build_report/resume")
-    page.goto(f"/jobs/{job}")
+    looker.go(page, f"/jobs/{job}")
     expect(page.locator("[data-eta]")).to_contain_text(re.compile(r"due in 1\d\d s"))
     expect(page.get_by_text(re.compile("is due"))).to_have_count(1)
-    page.goto(f"/items/{item}")
+    looker.go(page, f"/items/{item}")
     counting = page.locator("[data-countdown]")
     expect(counting).to_contain_text(re.compile(r"(1 min \d+ s|2 min) left"))
     before = counting.inner_text()
@@ -323,7 +323,7 @@ def test_a_job_is_exported_and_its_settings_tell_its_file_and_columns(
     expect(call.get_by_role("button", name="Copy the call")).to_be_visible()
     assert looker.axe(page) == []
     item = items_of(world, job)[0]["itemId"]
-    page.goto(f"/jobs/{job}?item={item}")
+    looker.go(page, f"/jobs/{job}?item={item}")
     drawer = page.get_by_role("dialog")
     expect(drawer.get_by_role("region", name="Input")).to_contain_text(LINK)
     expect(drawer.get_by_role("link", name=re.compile("javascript"))).to_have_count(0)
@@ -369,9 +369,9 @@ def test_every_screen_is_for_everybody(looker: Looker, world: World, orders: int
     }
     page = looker.page("ann", "/jobs")
     for path, there in screens.items():
-        page.goto(path)
+        looker.go(page, path)
         expect(page.locator(there).first).to_be_visible()
-        for look in looker.looks(page):
+        for look in looker.looks(page, stay=True):
             assert looker.axe(page) == [], (path, look)
             wide = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
             assert wide[0] <= wide[1], (path, look)

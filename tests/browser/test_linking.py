@@ -267,6 +267,9 @@ def test_who_is_overtaken_is_told_and_keeps_their_place(looker: Looker, world: W
     looker.expected.append("409")
     page = looker.page("ann", f"/linking/{people}/review?record=2")
     at(page, 2)
+    # Live, the page could show what root decided before ann presses: she would overrule it knowingly.
+    page.locator("[data-live=live]").click()
+    expect(page.locator("[data-live=paused]")).to_be_visible()
     quicker = world.api("root").post(f"/api/projects/{people}/records/2/reject", json={})
     assert quicker.status_code == 200, quicker.text
     page.keyboard.press("1")
@@ -330,9 +333,9 @@ def test_a_viewer_sees_everything_and_may_press_nothing(looker: Looker, world: W
             expect(button).to_have_attribute("aria-disabled", "true")
             button.focus()
             expect(page.get_by_role("tooltip").filter(has_text="needs the role operator")).to_be_visible()
-        page.goto(f"/linking/{people}?tab=scores")
+        looker.go(page, f"/linking/{people}?tab=scores")
         expect(page.get_by_role("button", name="Accept", exact=True)).to_have_attribute("aria-disabled", "true")
-        page.goto(f"/linking/{people}/review?record=4")
+        looker.go(page, f"/linking/{people}/review?record=4")
         before = record_state(world, people, 4)
         place = at(page, 4)
         expect(place.get_by_role("button", name=re.compile("^Accept")).first).to_have_attribute("aria-disabled", "true")
@@ -340,7 +343,7 @@ def test_a_viewer_sees_everything_and_may_press_nothing(looker: Looker, world: W
         page.keyboard.press("j")
         at(page, 5)
         assert record_state(world, people, 4) == before
-        page.goto("/linking")
+        looker.go(page, "/linking")
         expect(page.get_by_role("link", name="New project")).to_have_attribute("aria-disabled", "true")
         # All that it asks for has been answered before the project is somebody else's again.
         expect(page.locator(f"[data-project='{people}'] [role=img]")).to_be_visible()
@@ -366,13 +369,13 @@ def test_every_screen_can_be_read_by_everybody(looker: Looker, people: int) -> N
         "/linking/new?from=paste": "textarea",
     }
     for number, (path, signal) in enumerate(signals.items()):
-        page.goto(path)
+        looker.go(page, path)
         expect(page.locator(signal).first).to_be_visible()
         if path == "/linking/new?from=paste":
             page.get_by_role("textbox", name="Rows").fill("name,born,homepage\nAda,1815,https://example.org\n,1,\n")
             page.get_by_role("button", name="Look at the rows").click()
             expect(page.locator("[data-setup]")).to_be_visible()
-        for look in looker.looks(page):
+        for look in looker.looks(page, stay=True):
             looker.shot(page, f"{number}-{look}")
             assert looker.axe(page) == [], (path, look)
             no_sideways(page)

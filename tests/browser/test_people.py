@@ -155,7 +155,7 @@ def test_a_viewer_is_offered_nothing_they_may_not_do_and_told_why(looker: Looker
     page = looker.page("eve", "/settings?tab=users")
     expect(page.get_by_text("This needs the role admin; yours is viewer.")).to_be_visible()
     assert page.get_by_role("link", name="Audit").count() == 0
-    page.goto("/audit")
+    looker.go(page, "/audit")
     expect(page.get_by_text("This needs the role operator")).to_be_visible()
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Go to").fill("pause stage")
@@ -400,7 +400,7 @@ def test_the_audit_log_is_read_filtered_and_opened(looker: Looker, world: World)
     expect(drawer).to_be_visible()
     page.keyboard.press("Escape")
     expect(drawer).to_have_count(0)
-    page.goto("/audit?actor=nobody-at-all")
+    looker.go(page, "/audit?actor=nobody-at-all")
     expect(page.locator("[data-empty=filtered]")).to_be_visible()
     page.get_by_role("button", name="Show everything").click()
     expect(page.get_by_role("listitem").first).to_be_visible()
@@ -431,10 +431,10 @@ def test_every_screen_of_this_area_is_for_everybody(looker: Looker) -> None:
     page = looker.page("root", "/settings")
     for path in SCREENS:
         name = re.sub(r"\W+", "-", path)
-        page.goto(path)
+        looker.go(page, path)
         expect(page.locator("h1")).to_be_visible()
         expect(page.locator("[aria-busy=true]")).to_have_count(0)
-        for look in looker.looks(page):
+        for look in looker.looks(page, stay=True):
             assert looker.axe(page) == [], (path, look)
             no_sideways_scroll(page)
             looker.shot(page, f"{name}-{look}")

@@ -172,7 +172,7 @@ def test_stages_are_found_by_name_and_the_address_remembers_it(looker: Looker) -
     page.get_by_label("Find a stage").fill("no such stage")
     expect(page.locator("[data-empty=filtered]")).to_be_visible()
     looker.expected.append("404")
-    page.goto("/stages/no/such")
+    looker.go(page, "/stages/no/such")
     expect(page.get_by_role("alert")).to_contain_text("no/such")
 
 
@@ -274,10 +274,10 @@ def test_every_screen_is_within_reach_of_everybody(looker: Looker, world: World)
     page = looker.page("ann")
     alerts = _no_alert(page)
     for path in SCREENS:
-        page.goto(path)
+        looker.go(page, path)
         expect(page.locator("h1")).to_be_visible()
         expect(page.locator("[aria-busy=true]")).to_have_count(0)
-        for look in looker.looks(page):
+        for look in looker.looks(page, stay=True):
             if path in ("/", STAGE):
                 expect(page.locator("figure canvas").first).to_be_visible()
             assert looker.axe(page) == [], (path, look)

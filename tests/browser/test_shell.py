@@ -119,3 +119,22 @@ def _covered(page: Page) -> list[str]:
         }).map((one) => one.outerHTML.slice(0, 200))"""
     )
     return found
+
+
+def test_an_application_without_extensions_shows_no_screen_of_one(looker: Looker, world: World) -> None:
+    world.stop()
+    world.start(app="tests.outside.plain_app:app")
+    try:
+        page = looker.page("ann")
+        menu = page.get_by_label("Screens")
+        expect(menu.get_by_role("link", name="Jobs", exact=True)).to_be_visible()
+        for name in ("Catalogues", "Sites", "Linking", "Articles", "Search", "Index"):
+            expect(menu.get_by_role("link", name=name, exact=True)).to_have_count(0)
+        expect(page.get_by_role("heading", name="Applications")).to_have_count(0)
+        page.goto(f"{world.address}/articles")
+        expect(page.get_by_text("Articles is not installed")).to_be_visible()
+        assert looker.axe(page) == []
+        page.goto("about:blank")
+    finally:
+        world.stop()
+        world.start()

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Dialog, Locator, Page, expect
 
-from tests.apps.model_world import table
 from tests.browser.looking import SECONDS, Looker, in_reach
 from tests.browser.sites_web import IMAGE, SitesWeb
 from tests.browser.world import World
 from tests.cli.waiting import wait_until
+from tests.extensions.model_world import table
 
 pytestmark = pytest.mark.timeout(240)
 TABS = ("facts", "prompts", "answers", "scores", "report")
@@ -229,7 +229,7 @@ def test_sitemaps_and_files_are_taken_as_well(looker: Looker, web: SitesWeb, tmp
     expect(page.get_by_role("heading", level=1)).to_have_text("2 sites")
     file = tmp_path / "customers.csv"
     file.write_text(f"Company,Website\nOne,{web.bicycles.url('/hire')}\n")
-    page.goto("/sites?add=true&from=file")
+    looker.go(page, "/sites?add=true&from=file")
     page.locator("input[type=file]").set_input_files(file)
     page.get_by_label("Name").fill("From a file")
     page.get_by_role("button", name="Analyse", exact=True).click()
@@ -256,11 +256,11 @@ def test_what_strangers_wrote_is_shown_as_text_everywhere(looker: Looker, world:
 
     page.on("dialog", heard)
     expect(page.get_by_role("link", name=f"{IMAGE} spring")).to_be_visible()
-    page.goto(f"/sites/{job}")
+    looker.go(page, f"/sites/{job}")
     expect(page.get_by_role("heading", level=1)).to_have_text(f"{IMAGE} spring")
     seen = ""
     for tab in TABS:
-        page.goto(f"/sites/{job}/{site}" + ("" if tab == "facts" else f"?tab={tab}"))
+        looker.go(page, f"/sites/{job}/{site}" + ("" if tab == "facts" else f"?tab={tab}"))
         expect(page.get_by_role("tabpanel")).to_contain_text(re.compile("bicycle", re.IGNORECASE))
         seen += page.get_by_role("main").inner_text()
         assert page.locator("main img, main script, a[href^='javascript' i]").count() == 0, tab
@@ -310,17 +310,17 @@ def test_every_screen_is_for_everybody(looker: Looker, finished: tuple[int, int]
     at = f"/sites/{job}/{site}"
     page = looker.page("ann", "/sites")
     for path in ("/sites", "/sites?add=true", f"/sites/{job}", at, *(f"{at}?tab={tab}" for tab in TABS[1:])):
-        page.goto(path)
+        looker.go(page, path)
         expect(page.locator("h1")).to_be_visible()
         expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=SECONDS)
-        for look in looker.looks(page):
+        for look in looker.looks(page, stay=True):
             assert looker.axe(page) == [], (path, look)
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, look)
             _shot(page, f"{look}-{path}")
-    page.goto(f"/sites/{job}")
+    looker.go(page, f"/sites/{job}")
     for _ in looker.looks(page):
         in_reach(page.get_by_role("button", name=re.compile("again from a stage")).first)
-    page.goto(f"{at}?tab=answers")
+    looker.go(page, f"{at}?tab=answers")
     page.locator("[data-cell$=gull]").first.click()
     expect(page.get_by_role("dialog").locator("[data-answer]")).to_be_visible()
     for look in looker.looks(page):

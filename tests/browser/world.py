@@ -4,7 +4,6 @@ import asyncio
 import os
 import secrets
 import signal
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,11 +18,12 @@ from playwright._impl._api_structures import SetCookieParam
 
 from penstock import Penstock
 from penstock.config import load
-from penstock.engine import accounts
-from penstock.service.actor import COOKIE, hashed
-from penstock.service.listening import bind
-from penstock.storage import tokens, users
-from tests.cli.conftest import ROOT, Background, environment, interruptible
+from penstock.console.http.actor import COOKIE, hashed
+from penstock.console.http.listening import bind
+from penstock.console.people import accounts
+from penstock.console.storage import tokens, users
+from tests.cli.conftest import Background, environment
+from tests.warm import warm_starts
 
 # "admin" is the one that `penstock up` makes where nobody is there.
 USERS = {"admin": "admin", "root": "admin", "ann": "operator", "bob": "operator", "eve": "viewer"}
@@ -58,10 +58,8 @@ class World:
         given = {"database_url": self.url, "runners": "1", "home": str(folder / "home"), **settings}
         variables = {f"PENSTOCK_{name.upper()}": value for name, value in given.items()}
         command = [sys.executable, "-m", "penstock.cli", "up", "-o", "json", "--port", str(self.port)]
-        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err, interruptible():
-            process = subprocess.Popen(
-                command, env=environment(**variables), cwd=ROOT, stdout=out, stderr=err, process_group=0
-            )
+        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+            process = warm_starts().start(command, env=environment(**variables), stdout=out, stderr=err)
         self._up = Background(process, folder)
         self._up.announced()
         if not self._tokens:
@@ -85,15 +83,8 @@ class World:
 
     def command(self, *arguments: str, seconds: float = 120) -> Any:
         """`penstock …` against this database; what it prints as JSON."""
-        run = subprocess.run(
-            [sys.executable, "-m", "penstock.cli", *arguments, "-o", "json"],
-            env=environment(PENSTOCK_DATABASE_URL=self.url),
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
+        variables = environment(PENSTOCK_DATABASE_URL=self.url)
+        run = warm_starts().run([*arguments, "-o", "json"], env=variables, seconds=seconds)
         assert run.returncode == 0, run.stderr
         return orjson.loads(run.stdout) if run.stdout.strip() else None
 

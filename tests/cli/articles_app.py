@@ -1,7 +1,7 @@
 """An application with nothing but article search, for the tests of `penstock articles`."""
 
 from penstock import Penstock
-from penstock.apps import article_search
+from penstock.extensions import articles
 
 app = Penstock("articles")
-article_search.install(app)
+articles.install(app)

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from tests.cli.waiting import wait_until
-from tests.warm import WarmStarts
+from tests.warm import WarmProcess, WarmStarts, warm_starts
 
 ROOT = Path(__file__).resolve().parents[2]
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -49,10 +49,8 @@ def home() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def warm() -> Iterator[WarmStarts]:
-    made = WarmStarts(environment())
-    yield made
-    made.close()
+def warm() -> WarmStarts:
+    return warm_starts()
 
 
 @pytest.fixture
@@ -70,7 +68,7 @@ def call(warm: WarmStarts) -> Call:
 class Background:
     """A command that goes on. It leads a process group of its own, as in a terminal."""
 
-    process: "subprocess.Popen[bytes]"
+    process: "subprocess.Popen[bytes] | WarmProcess"
     folder: Path
     seen: dict[int, psutil.Process] = field(default_factory=dict)
 
@@ -106,18 +104,21 @@ class Background:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Background]]:
-    """``start("worker", …)``: runs in the background and is ended after the test, whatever happened."""
+def start(tmp_path: Path, warm: WarmStarts) -> Iterator[Callable[..., Background]]:
+    """``start("worker", …)``: runs in the background and is ended after the test, whatever happened.
+
+    ``cold=True`` starts it as a shell does; everything else is forked from a process that has imported everything.
+    """
     running: list[Background] = []
 
-    def begin(*arguments: str, **settings: str) -> Background:
+    def begin(*arguments: str, cold: bool = False, **settings: str) -> Background:
         given = {f"PENSTOCK_{name.upper()}": value for name, value in settings.items()}
         folder = tmp_path / str(len(running))
         folder.mkdir()
         with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
             command = [sys.executable, "-m", "penstock.cli", *arguments]
             with interruptible():
-                process = subprocess.Popen(
+                process = (subprocess.Popen if cold else warm.start)(
                     command, env=environment(**given), cwd=ROOT, stdout=out, stderr=err, process_group=0
                 )
         running.append(Background(process, folder))

@@ -1,7 +1,7 @@
 """An application with nothing but record linking, for the tests of `penstock link`."""
 
 from penstock import Penstock
-from penstock.apps import record_linking
+from penstock.extensions import linking
 
 app = Penstock("linking")
-record_linking.install(app)
+linking.install(app)

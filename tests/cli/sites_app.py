@@ -1,7 +1,7 @@
 """An application whose analyses need neither network nor models, for the tests of `penstock sites`."""
 
 from penstock import Penstock
-from tests.apps import sites_stages
+from tests.extensions import sites_stages
 
 app = Penstock("sites")
-sites_stages.install(app)
+app.install(sites_stages.extension)

@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 import pytest
 
-from penstock.engine.credentials import hashed
-from penstock.service.listening import bind
+from penstock.console.http.listening import bind
+from penstock.console.people.credentials import hashed
 from tests.cli.seeing.command_line import CommandLine
 
 

@@ -10,17 +10,16 @@ from typing import Any
 import orjson
 import pytest
 
-from penstock.apps.article_search.article import Summary, Visibility
-from penstock.apps.article_search.coverage import Coverage
-from penstock.apps.article_search.fusion import Score
-from penstock.apps.article_search.passages import Shown
-from penstock.apps.article_search.question import Answer, Hit
-from penstock.apps.article_search.standing import Standing
-from penstock.cli import articles_search
-from penstock.cli.articles_import import ImportLine
-from penstock.cli.options import Options
-from penstock.cli.output import Output
-from penstock.cli.session import Session
+from penstock.extensions.articles.articles import Visibility
+from penstock.extensions.articles.commands import search as articles_search
+from penstock.extensions.articles.commands.importing import ImportLine
+from penstock.extensions.articles.coverage import Coverage
+from penstock.extensions.articles.fusion import Score, SemanticScore
+from penstock.extensions.articles.passages import Mark, ShownPassage
+from penstock.extensions.articles.question import Answer, Hit
+from penstock.terminal.options import Options
+from penstock.terminal.output import Output
+from penstock.terminal.session import Session
 from tests.cli.conftest import Background, Call, environment
 from tests.cli.waiting import wait_until
 from tests.warm import WarmStarts
@@ -216,24 +215,16 @@ def test_marks_are_coloured_on_a_terminal_and_nothing_stored_moves_the_cursor(
     monkeypatch.delenv("NO_COLOR", raising=False)
     session, at = Session(Options()), datetime(2026, 11, 15, tzinfo=UTC)
     session.out = Output(stdout=stdout, stderr=io.StringIO())
-    article = Summary(
-        id=1,
+    hit = Hit(
         slug="weirs",
         title="Weirs\x1b[2J",
-        revision=1,
-        owner="ann",
+        author="ann",
         visibility=Visibility.SHARED,
-        shared_from=1,
-        task_id=None,
-        created_at=at,
         updated_at=at,
-    )
-    hit = Hit(
-        article=article,
-        standing=Standing(chip="stale", status="none"),
-        score=Score(fused=0.5, semantic_rank=1, similarity=0.71, keyword_rank=None, keyword=None),
-        passage=Shown(text="\x1b[2J a weir\nraises water", marks=[(7, 11)], starts=0, revision=1),
+        chip="stale",
         stale=True,
+        score=Score(fused=0.5, semantic=SemanticScore(rank=1, similarity=0.71), keyword=None),
+        passage=ShownPassage(text="\x1b[2J a weir\nraises water", marks=[Mark(from_=7, to=11)], starts=0, revision=1),
     )
     coverage = Coverage(indexed=1, stale=0, pending=0, total=1, generation="first", as_of=at)
     answer = Answer(mode="hybrid", asked_mode="hybrid", notice=None, hits=[hit], next=None, coverage=coverage)

@@ -6,8 +6,8 @@ from pathlib import Path
 import orjson
 
 from penstock.language.embedding import VERSION
-from tests.apps.embedding_world import KEY, MODEL, EmbeddingServer, embedder_table, embedders_file
 from tests.cli.conftest import Call
+from tests.extensions.embedding_world import KEY, MODEL, EmbeddingServer, embedder_table, embedders_file
 
 # The command's environment takes settings only; this one stands for a key.
 VARIABLE = "PENSTOCK_TEST_KEY"

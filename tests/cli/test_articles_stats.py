@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
-from penstock.apps.article_search.trouble import EmbedderMisconfigured
-from tests.apps.article_world import article_world
+from penstock.extensions.articles.errors import EmbedderMisconfigured
 from tests.cli.conftest import Call
+from tests.extensions.article_world import article_world
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

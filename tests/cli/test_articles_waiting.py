@@ -9,10 +9,10 @@ from pathlib import Path
 import asyncpg
 import orjson
 
-from tests.apps.embedding_world import KEY, EmbeddingServer, embedder_table, embedders_file
 from tests.cli.conftest import Background
 from tests.cli.test_articles_cli import APP, Articles, articles, data, worker
 from tests.cli.waiting import wait_until
+from tests.extensions.embedding_world import KEY, EmbeddingServer, embedder_table, embedders_file
 
 __all__ = ["articles", "worker"]
 

@@ -4,10 +4,10 @@ import io
 
 import orjson
 
-from penstock.cli.bench import export
-from penstock.cli.options import Format, Options
-from penstock.cli.output import Output
-from penstock.cli.session import Session
+from penstock.terminal.options import Format, Options
+from penstock.terminal.output import Output
+from penstock.terminal.session import Session
+from penstock_bench import export
 
 
 async def test_the_export_bench_writes_every_row_in_both_formats(server_url: str) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 import orjson
 import pytest
 
-from penstock.cli.bench import limiter
-from penstock.cli.bench.limiter_marks import after_refusal, use, windows_over_limit
-from penstock.cli.options import Format, Options
-from penstock.cli.output import Output
-from penstock.cli.session import Session
+from penstock.terminal.options import Format, Options
+from penstock.terminal.output import Output
+from penstock.terminal.session import Session
+from penstock_bench import limiter
+from penstock_bench.limiter_marks import after_refusal, use, windows_over_limit
 
 
 def test_a_window_with_one_call_too_many_is_seen():
@@ -30,6 +30,7 @@ def test_a_call_before_the_time_is_early_unless_it_was_on_its_way():
     assert marks == {"early_calls": 1, "in_flight_calls": 1, "resumed_after_ms": pytest.approx(200)}
 
 
+@pytest.mark.timeout(300)  # it starts eight processes
 async def test_the_limiter_bench_measures_both_stores(server_url: str) -> None:
     session = Session(Options(output=Format.json, database_url=server_url, quiet=True))
     session.out = Output(json=True, quiet=True, stdout=io.StringIO(), stderr=io.StringIO())

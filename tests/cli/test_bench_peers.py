@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from penstock.service.listening import bind
+from penstock.console.http.listening import bind
 from tests.cli.conftest import ROOT
 from tests.crash.servers import folder_for_a_server
 

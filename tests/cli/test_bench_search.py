@@ -4,11 +4,11 @@ import io
 
 import orjson
 
-from penstock.cli.bench import search
-from penstock.cli.bench.search_corpus import Writer
-from penstock.cli.options import Format, Options
-from penstock.cli.output import Output
-from penstock.cli.session import Session
+from penstock.terminal.options import Format, Options
+from penstock.terminal.output import Output
+from penstock.terminal.session import Session
+from penstock_bench import search
+from penstock_bench.search_corpus import Writer
 
 
 async def test_the_search_bench_fills_searches_and_saves(server_url: str) -> None:

@@ -8,9 +8,9 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from penstock.config import Settings
-from penstock.engine.enqueue import EnqueueOptions
+from penstock.core.enqueue import EnqueueOptions
 from tests.cli.conftest import Call
-from tests.service import service_app
+from tests.console import service_app
 
 
 @pytest.fixture

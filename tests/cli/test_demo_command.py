@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 import orjson
 
-from penstock.apps.record_linking.states import RecordState
+from penstock.extensions.linking.states import RecordState
 from tests.cli.conftest import Background, Call
 
 Start = Callable[..., Background]
@@ -49,7 +49,7 @@ async def test_the_world_is_filled_in_once_and_taken_away_again(start: Start, ca
 def test_a_worker_without_the_made_up_places_is_refused_with_what_to_start(
     start: Start, call: Call, database_url: str
 ) -> None:
-    start("worker", "--app", "penstock.cli.applications:app", "-o", "json", database_url=database_url).announced()
+    start("worker", "--app", "penstock_demo.showcase:app", "-o", "json", database_url=database_url).announced()
     refused = call("demo", database_url=database_url)
     assert (refused.returncode, "next: penstock up" in refused.stderr) == (4, True), refused.stderr
 

@@ -25,7 +25,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from penstock import version
-from penstock.service.listening import bind
+from penstock.console.http.listening import bind
 from penstock.testing.proxy import Proxy
 from tests.cli.conftest import ROOT
 from tests.sizes import LONG

@@ -16,14 +16,14 @@ import asyncpg
 import orjson
 import pytest
 
-from penstock.apps.record_linking import progress
-from penstock.apps.record_linking.scoring.properties import compare
-from penstock.apps.record_linking.sources.wikidata_values import entity_of
-from penstock.apps.record_linking.states import RecordState
-from penstock.cli import sample_persons
-from penstock.cli.link_import import with_roles
-from penstock.cli.link_match import RunLine
-from penstock.cli.sample_source import SampleSource
+from penstock.extensions.linking import progress, sample_persons
+from penstock.extensions.linking.commands.importing import with_roles
+from penstock.extensions.linking.commands.matching import RunLine
+from penstock.extensions.linking.sample_source import SampleSource
+from penstock.extensions.linking.scoring.properties import compare
+from penstock.extensions.linking.sources.wikidata_values import entity_of
+from penstock.extensions.linking.states import RecordState
+from penstock_demo import card_index
 from tests.cli.conftest import ROOT, Background, Call, environment
 
 APP = "tests.cli.linking_app:app"
@@ -268,7 +268,7 @@ def test_mistakes_are_told_with_what_to_do(link: Link, tmp_path: Path) -> None:
 
 
 def test_the_status_says_that_no_worker_is_there(link: Link) -> None:
-    file = ROOT / "src" / "penstock" / "cli" / "sample_people" / "people.csv"
+    file = ROOT / "src" / "penstock" / "extensions" / "linking" / "sample_people" / "people.csv"
     number = str(data(link("import", str(file), "-o", "json"))["project_id"])
     assert link("match", number).returncode == 0
     status = data(link("status", number, "-o", "json"))
@@ -284,7 +284,7 @@ def test_a_worker_without_settings_is_told_by_the_wait_and_the_status(
     link: Link, start: Start, database_url: str
 ) -> None:
     start("worker", "--app", APP, database_url=database_url, linking_user_agent="")
-    file = ROOT / "src" / "penstock" / "cli" / "sample_people" / "people.csv"
+    file = ROOT / "src" / "penstock" / "extensions" / "linking" / "sample_people" / "people.csv"
     number = str(data(link("import", str(file), "-o", "json"))["project_id"])
     ended = link("match", number, "--wait")
     assert ended.returncode == 1
@@ -295,7 +295,7 @@ def test_a_worker_without_settings_is_told_by_the_wait_and_the_status(
 
 
 def test_roles_that_are_given_take_the_place_of_suggested_ones() -> None:
-    from penstock.apps.record_linking.project import Role
+    from penstock.extensions.linking.project import Role
 
     suggested = {"Name": Role(role="name"), "Born": Role(role="property", property="P569")}
     assert with_roles(suggested, ["Title=name", "Born=none", "a=b=P1"]) == {
@@ -336,7 +336,7 @@ def test_countries_and_occupations_of_the_card_index_count_for_some_people_and_a
     told = sample_persons.entities()[:50]
     found = SampleSource().data({"action": "wbgetentities", "ids": "|".join(one["id"] for one in told)})["entities"]
     people = [one for one in map(entity_of, found.values()) if one is not None]
-    rows = list(csv.DictReader(sample_persons.records().splitlines()))
+    rows = list(csv.DictReader(card_index.records().splitlines()))
     for column, name in (("country", "P17"), ("occupation", "P106")):
         texts = {row[column] for row in rows if row[column]}
         assert len(texts) >= 3, texts

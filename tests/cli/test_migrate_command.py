@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import asyncpg
 import orjson
 
-from penstock.storage.dump import dump
-from penstock.storage.migrate import migrations, newest
+from penstock.storage.migrate import migrate, migrations, newest
 from tests.cli.conftest import Background, Call
+from tests.databases import BUNDLED
+from tools.dump_schema import dump
 
-ALL = [f"{one.version:04d} {one.name}" for one in migrations()]
+ALL = [one.label for one in (*migrations(), *BUNDLED)]
 
 
 async def test_check_says_what_is_pending_and_migrate_applies_it_once(call: Call, bare_url: str):
@@ -24,12 +26,34 @@ async def test_check_says_what_is_pending_and_migrate_applies_it_once(call: Call
     assert call("migrate", "--check", database_url=bare_url).returncode == 0
 
 
+async def test_a_command_of_an_extension_wants_its_tables_and_others_do_not(call: Call, bare_url: str):
+    connection = await asyncpg.connect(bare_url)
+    await migrate(connection)
+    await connection.close()
+    assert call("status", database_url=bare_url).returncode == 0
+    for command in (
+        ("sites", "status"),
+        ("articles", "stats"),
+        ("link", "status", "1"),
+        ("catalogue", "products", "count"),
+    ):
+        refused = call(*command, database_url=bare_url)
+        assert (refused.returncode, "penstock migrate" in refused.stderr) == (4, True), refused.stderr
+    assert call("migrate", database_url=bare_url).returncode == 0
+    assert call("sites", "status", database_url=bare_url).returncode == 0
+
+
+def test_a_command_of_an_extension_makes_its_tables_in_an_embedded_server(call: Call, home: Path):
+    made = call("catalogue", "products", "import", "--sample", home=str(home), seconds=120)
+    assert made.returncode == 0, made.stderr
+
+
 async def test_two_migrations_at_the_same_time_both_end_well(start: Callable[..., Background], bare_url: str):
     both = [start("migrate", "-o", "json", database_url=bare_url) for _ in range(2)]
     assert [one.ended(60) for one in both] == [0, 0]
     applied = [orjson.loads(one.stdout)["applied"] for one in both]
     # Who applies which is a matter of turns; each is applied once.
-    assert sorted(applied[0] + applied[1]) == ALL
+    assert sorted(applied[0] + applied[1]) == sorted(ALL)
 
 
 async def test_a_migration_killed_half_way_leaves_nothing_and_can_be_run_again(
@@ -78,7 +102,7 @@ async def test_the_printed_sql_makes_the_same_schema(call: Call, bare_url: str, 
 
 
 async def test_a_worker_refuses_a_database_without_the_schema_and_names_the_command(call: Call, bare_url: str):
-    ended = call("worker", "--app", "penstock.cli.demo_app:app", database_url=bare_url)
+    ended = call("worker", "--app", "penstock_demo.shop:app", database_url=bare_url)
     assert ended.returncode == 4
     assert "next: penstock migrate" in ended.stderr
 

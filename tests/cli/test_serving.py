@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -14,8 +15,8 @@ import pytest
 
 from penstock import Penstock, State
 from penstock.config import load
-from penstock.engine.fleet import Fleet
-from penstock.engine.handles import Task
+from penstock.core.handles import Task
+from penstock.fleet.fleet import Fleet
 from tests.cli.conftest import Background, Call
 from tests.cli.waiting import wait_until
 
@@ -32,11 +33,18 @@ async def enqueuer(database_url: str) -> AsyncIterator[Penstock]:
 
 def get(address: str, path: str) -> tuple[int, str, dict[str, str]]:
     try:
-        with urlopen(address + path, timeout=10) as answer:
+        with urlopen(address + path, timeout=60) as answer:
             return answer.status, answer.read().decode(), dict(answer.headers)
     except HTTPError as refused:
         with refused:
             return refused.code, refused.read().decode(), dict(refused.headers)
+
+
+def command_line(process: psutil.Process) -> list[str]:
+    """Empty where it has ended since it was found."""
+    with suppress(psutil.NoSuchProcess):
+        return process.cmdline()
+    return []
 
 
 def using(home: Path) -> list[psutil.Process]:
@@ -56,7 +64,7 @@ def started(process: Background) -> dict[str, str]:
 
 
 async def test_up_starts_everything_and_ctrl_c_leaves_no_process(start: Start, home: Path):
-    up = start("up", "-o", "json", "--app", APP, "--port", "0", home=str(home))
+    up = start("up", "-o", "json", "--app", APP, "--port", "0", cold=True, home=str(home))
     told = started(up)
     assert told["database"] == f"embedded PostgreSQL in {home}"
     assert "Next, in another terminal" in up.stderr
@@ -66,11 +74,11 @@ async def test_up_starts_everything_and_ctrl_c_leaves_no_process(start: Start, h
     assert get(told["http"], "/readyz")[:2] == (200, '{"status":"ready"}')
     tree = up.tree()
     servers = using(home)
-    assert any("penstock.engine.worker.nursery" in one.cmdline() for one in tree)
+    assert any("penstock.fleet.nursery" in command_line(one) for one in tree)
     assert servers
     up.interrupt()
     assert up.ended() == 0, up.stderr
-    _gone, alive = psutil.wait_procs([*tree, *servers], timeout=5)
+    _gone, alive = psutil.wait_procs([*tree, *servers], timeout=60)
     assert alive == []
     assert using(home) == []
     assert "Traceback" not in up.stderr
@@ -80,7 +88,7 @@ async def test_up_without_an_application_runs_what_ships_with_penstock(
     start: Start, database_url: str, enqueuer: Penstock
 ):
     up = start("up", "-o", "json", "--port", "0", database_url=database_url)
-    assert started(up)["app"] == "penstock.cli.applications:app"
+    assert started(up)["app"] == "penstock_demo.showcase:app"
     task = await enqueuer.enqueue("import_order", {"line": "oak-table x 2"})
     assert await task.result(60) == {"sku": "oak-table", "amount": 2, "total": 840}
     missing = await enqueuer.enqueue("import_order", {"line": "moon x 1"})
@@ -152,7 +160,7 @@ async def test_the_depth_and_the_oldest_wait_of_a_stage_are_gauges(start: Start,
 async def test_sigterm_ends_within_the_grace_and_hands_back_what_runs(
     start: Start, database_url: str, enqueuer: Penstock
 ):
-    worker = start("worker", "--app", APP, "-o", "json", database_url=database_url, grace_seconds="2")
+    worker = start("worker", "--app", APP, "-o", "json", cold=True, database_url=database_url, grace_seconds="2")
     started(worker)
     task = await enqueuer.enqueue("linger", {"seconds": 3600})
     await running(task)
@@ -212,7 +220,7 @@ async def test_other_users_of_the_machine_cannot_read_the_database_url(start: St
     worker = start("worker", "--app", APP, "-o", "json", database_url=database_url)
     started(worker)
     for process in worker.tree():
-        assert "postgresql://" not in " ".join(process.cmdline())
+        assert "postgresql://" not in " ".join(command_line(process))
 
 
 async def running(task: "Task[object]") -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from penstock.cli.sites_watch import StageLine
-from penstock.engine.job_steps import Step
+from penstock.extensions.sites.commands.watch import StageLine
+from penstock.insight.job_steps import Step
 from tests.cli.conftest import Background, Call
 from tests.cli.waiting import wait_until
 

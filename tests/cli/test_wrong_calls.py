@@ -8,11 +8,11 @@ import typer
 
 from penstock.cli import called, parsing
 from penstock.cli.app import root
-from penstock.cli.command import run
-from penstock.cli.errors import describe
-from penstock.cli.options import Options
-from penstock.cli.session import Session
 from penstock.errors import NotKnown
+from penstock.terminal.command import run
+from penstock.terminal.errors import describe
+from penstock.terminal.options import Options
+from penstock.terminal.session import Session
 from tests.cli.conftest import Call
 
 

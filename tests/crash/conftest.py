@@ -1,8 +1,7 @@
 """Real worker process trees on a real database, with short leases so that a rescue takes two seconds."""
 
 import asyncio
-import shutil
-import tempfile
+import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -12,14 +11,14 @@ from typing import Any
 import asyncpg
 import pytest
 
-from penstock import Penstock
+from penstock import Penstock, embedded
 from penstock.config import load
-from penstock.storage import embedded
-from penstock.storage import ledger as ledger_table
-from penstock.storage.migrate import migrate
+from penstock.testing import ledger_table
 from penstock.testing.ledger import Ledger
 from penstock.testing.processes import WorkerTree
 from tests.crash import crash_app
+from tests.crash.servers import folder_for_a_server, migrated_server
+from tests.warm import warm_starts
 
 LEASE_SECONDS = 2.0
 QUICK_LEASE = {
@@ -87,7 +86,7 @@ def start_worker(request: pytest.FixtureRequest, tmp_path: Path, ledger: Ledger)
     """Starts trees, and ends what is left of them after the test."""
     trees: list[WorkerTree] = []
 
-    def start(*, ready: bool = True, url: str | None = None, **settings: str) -> WorkerTree:
+    def start(*, ready: bool = True, url: str | None = None, cold: bool = False, **settings: str) -> WorkerTree:
         environment = {**QUICK_LEASE, **{f"PENSTOCK_{name.upper()}": value for name, value in settings.items()}}
         tree = WorkerTree(
             "tests.crash.crash_app:app",
@@ -95,6 +94,7 @@ def start_worker(request: pytest.FixtureRequest, tmp_path: Path, ledger: Ledger)
             log=tmp_path / f"worker-{len(trees)}.log",
             environment={**environment, **ledger.environment},
             path=[str(ROOT)],
+            start=subprocess.Popen if cold else warm_starts().start,
         )
         trees.append(tree)
         if ready:
@@ -109,13 +109,7 @@ def start_worker(request: pytest.FixtureRequest, tmp_path: Path, ledger: Ledger)
 @pytest.fixture
 async def own_server() -> AsyncIterator[embedded.EmbeddedServer]:
     """A server that the test may stop: migrated, with a ledger."""
-    folder = Path(tempfile.mkdtemp(prefix="penstock-crash-", dir="/tmp"))
-    folder.chmod(0o711)
-    server = embedded.acquire(folder / "home")
-    connection = await asyncpg.connect(server.url)
-    await migrate(connection)
-    await ledger_table.create(connection)
-    await connection.close()
-    yield server
-    server.release()
-    shutil.rmtree(folder, ignore_errors=True)
+    # Tests kill its processes and never the machine: nothing has to reach a disk.
+    with folder_for_a_server() as folder:
+        async with migrated_server(folder, {"fsync": "off"}) as server:
+            yield server

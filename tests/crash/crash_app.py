@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from penstock import Context, Penstock, RetryPolicy
-from penstock.intake import importing
+from penstock.console.files import importing
 from penstock.testing.ledger import Pen
 
 app = Penstock("crash")

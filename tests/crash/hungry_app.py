@@ -71,12 +71,14 @@ def _raise(error: BaseException) -> None:
 @app.task(retry=_AT_ONCE, pool=1)
 async def forgets_a_task(ctx: Context) -> str:
     """What it started and nobody awaits finds no memory: its own affair."""
+    starved = asyncio.Event()
 
     async def starve() -> None:
+        starved.set()
         raise MemoryError("too large")
 
     asyncio.get_running_loop().create_task(starve())
-    await asyncio.sleep(0.05)
+    await starved.wait()
     gc.collect()
     return "fine"
 

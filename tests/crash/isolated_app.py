@@ -14,9 +14,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from penstock.engine.app import Penstock
-from penstock.engine.context import Context
-from penstock.engine.retry import RetryPolicy
+from penstock.application import Penstock
+from penstock.core.context import Context
+from penstock.core.retry import RetryPolicy
 from penstock.errors import PermanentError, ThrottledError
 from penstock.model import Cancel, Done, NotFound, Skip, Snooze
 

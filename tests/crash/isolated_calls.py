@@ -5,9 +5,11 @@ from typing import Any
 
 import orjson
 
-from penstock.engine.context import Context
-from penstock.engine.definition import StageDefinition
-from penstock.engine.run import LiveStage
+from penstock.core.context import Context
+from penstock.core.define import StageDefinition
+from penstock.core.run import RunningStage
+from penstock.core.stage import Stage
+from penstock.errors import ThrottledError
 from penstock.model import Claimed
 from tests.crash.isolated_app import app
 
@@ -17,6 +19,8 @@ APP = "tests.crash.isolated_app:app"
 class Told:
     """Surroundings that keep what they were told."""
 
+    in_process: Any
+
     def __init__(self) -> None:
         self.progress_told: list[tuple[float, float | None, str]] = []
 
@@ -25,6 +29,12 @@ class Told:
 
     def transaction(self, context: Context) -> Any:
         raise NotImplementedError
+
+    async def begin(self, claimed: Claimed) -> None:
+        """Every lease is current here."""
+
+    async def throttled(self, error: ThrottledError) -> None:
+        """There is no limiter."""
 
     def progress(self, claimed: Claimed, done: float, total: float | None, note: str) -> None:
         self.progress_told.append((done, total, note))
@@ -61,14 +71,15 @@ def stored(values: dict[str, Any]) -> str:
     return orjson.dumps(values).decode()
 
 
-def live_stage(children: Any, definition: StageDefinition, *, max_result_bytes: int = 10_000) -> LiveStage:
-    return LiveStage(
+def running_stage(children: Any, definition: StageDefinition, *, max_result_bytes: int = 10_000) -> RunningStage:
+    runtime = Told()
+    runtime.in_process = children.call
+    stage = Stage(
         id=1,
         definition=definition,
-        next_stage=None,
-        first=definition.position == 0,
-        call=lambda context, values: children.call(definition, context, values),
+        previous_stage=definition.position or None,
         pool=1,
         timeout_seconds=300,
         max_result_bytes=max_result_bytes,
     )
+    return RunningStage(stage, runtime)

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 
-from penstock.engine.worker.isolated import Children
+from penstock.fleet.isolated.calls import Children
 from tests.crash.isolated_calls import context_of, definition_of
 
 

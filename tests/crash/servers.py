@@ -12,23 +12,23 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 
+from penstock import embedded
 from penstock.closing import stop_listening
-from penstock.storage import embedded
-from penstock.storage import ledger as ledger_table
-from penstock.storage.embedded.account import server_account
-from penstock.storage.embedded.home import prepare_home
-from penstock.storage.embedded.installation import binaries_for
+from penstock.embedded.account import server_account
+from penstock.embedded.home import prepare_home
+from penstock.embedded.installation import binaries_for
 from penstock.storage.migrate import migrate
+from penstock.testing import ledger_table
 from penstock.testing.processes import wait_until
+from tests.conftest import server_folder
+from tests.databases import BUNDLED
 
 SOCKET = ".s.PGSQL.5432"
 
 
 @contextmanager
 def folder_for_a_server() -> Iterator[Path]:
-    """Not pytest's own: as root, the server's user could not pass through that one."""
-    folder = Path(tempfile.mkdtemp(prefix="penstock-crash-", dir="/tmp"))
-    folder.chmod(0o711)
+    folder = server_folder()
     try:
         yield folder
     finally:
@@ -40,7 +40,7 @@ async def migrated_server(folder: Path, settings: Mapping[str, str]) -> AsyncIte
     server = await asyncio.to_thread(embedded.acquire, folder / "home", settings=settings)
     try:
         connection = await asyncpg.connect(server.url)
-        await migrate(connection)
+        await migrate(connection, BUNDLED)
         await ledger_table.create(connection)
         await connection.close()
         yield server

@@ -3,9 +3,9 @@
 from typing import Any
 
 from penstock import Context, Penstock
-from penstock.apps import website_analysis
-from penstock.apps.website_analysis.names import ASKING, FORMING, READING
-from penstock.apps.website_analysis.stages import SiteAnalysis
+from penstock.extensions import sites
+from penstock.extensions.sites.names import ASKING, FORMING, READING
+from penstock.extensions.sites.stages import SiteAnalysis
 from penstock.testing.ledger import Pen
 
 app = Penstock("sites")
@@ -37,4 +37,4 @@ class Noted(SiteAnalysis):
             pen.note(ctx, f"end {ASKING}")
 
 
-website_analysis.install(app, Noted(app))
+sites.install(app, Noted(app))

@@ -13,16 +13,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.apps.article_search import writing
-from penstock.apps.article_search.shared import ArticleSearch
-from penstock.apps.article_search.writing import Change, NewArticle
 from penstock.config import load
-from penstock.storage import ledger as ledger_table
+from penstock.extensions.articles import writing
+from penstock.extensions.articles.articles import NewArticle
+from penstock.extensions.articles.shared import ArticleSearch
+from penstock.extensions.articles.writing import Change
+from penstock.testing import ledger_table
 from penstock.testing.ledger import Ledger
 from penstock.testing.processes import WorkerTree
 from tests.crash import articles_app
 from tests.crash.conftest import QUICK_LEASE, ROOT
 from tests.sizes import size
+from tests.warm import warm_starts
 
 OWNER = "ada"
 _CASES = size("ARTICLE_CASES", small=20, whole=100)
@@ -80,6 +82,7 @@ def fleet(database_url: str, tmp_path: Path, ledger: Ledger) -> Iterator[Fleet]:
             log=tmp_path / f"worker-{len(started)}.log",
             environment=environment,
             path=[str(ROOT)],
+            start=warm_starts().start,
         )
         started.append(tree)
         return tree

@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from penstock import Penstock
+from penstock import Penstock, embedded
 from penstock.config import load
 from penstock.errors import DatabaseUnavailable
-from penstock.storage import embedded
 from penstock.testing.ledger import Ledger
 from tests.cli.conftest import Call, call, warm
 from tests.crash.conftest import StartWorker, eventually, opened_on, started

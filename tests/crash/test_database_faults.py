@@ -1,52 +1,57 @@
 """The database is cut, restarted, frozen, read-only. Results stay exact, and work drains again without help."""
 
 import asyncio
-import random
 import signal
 import time
+from functools import partial
 from pathlib import Path
 
 import asyncpg
 import psutil
 import pytest
 
-from penstock import Penstock
+from penstock import Penstock, Task, embedded
 from penstock.errors import DatabaseReadOnly, DatabaseUnavailable
-from penstock.storage import embedded
-from penstock.storage import ledger as ledger_table
+from penstock.testing import ledger_table
 from penstock.testing.ledger import Ledger
 from penstock.testing.proxy import Proxy
 from tests.crash.conftest import StartWorker, eventually, opened_on, started
 from tests.crash.crash_app import effect, patient, quick
 
+_ENDED = "select count(*) from penstock.outcomes"
+
 
 async def test_terminated_backends_cost_time_and_nothing_else(
     app: Penstock, connection: asyncpg.Connection, ledger: Ledger, start_worker: StartWorker
 ) -> None:
-    """Five connections a second, for as long as there is work."""
-    workers = [start_worker(ready=False), start_worker(ready=False)]
-    for worker in workers:
-        worker.wait_ready()
+    """One connection for every twentieth task that ends, so that a slow machine gets on as well."""
     plain = [await quick.enqueue(n, seconds=0.02) for n in range(600)]
     tried_often = effect.options(max_attempts=50)
     transactional = [await tried_often.enqueue(n, seconds=0.02) for n in range(200)]
     tasks = [*plain, *transactional]
-    end = time.monotonic() + 10
+    left_at_last_cut = len(tasks) + 20
+    cuts = 0
 
     async def all_ended() -> bool:
-        if time.monotonic() < end:
+        nonlocal cuts, left_at_last_cut
+        left = len(await ledger_table.unfinished(connection, [task.id for task in tasks]))
+        if left and left <= left_at_last_cut - 20:
             await ledger_table.terminate_one(connection)
-            await asyncio.sleep(0.2)
-        return not await ledger_table.unfinished(connection, [task.id for task in tasks])
+            cuts, left_at_last_cut = cuts + 1, left
+        return not left
 
     await connection.execute("set application_name = 'the test itself'")
     await app.close()  # its pool is not what is tested here
-    await eventually(all_ended, seconds=60)
+    # They come to work that is there: otherwise they might be done with it before the first cut.
+    start_worker(ready=False)
+    start_worker(ready=False)
+    await eventually(all_ended, seconds=100)
     audit = await ledger.audit(
         connection, [task.id for task in tasks], transactional=[task.id for task in transactional]
     )
     assert audit.exact, audit
     assert audit.states == {2: 800}
+    assert cuts >= 10
 
 
 async def test_without_its_listener_a_worker_finds_tasks_by_polling(
@@ -70,9 +75,14 @@ async def test_a_restarted_server_finds_its_workers_again(
     for _ in range(2):
         pid = int((own_server.home / "data" / "postmaster.pid").read_text().split()[0])
         psutil.Process(pid).send_signal(number)
-        psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=20)
+        psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=60)
+        begun = len(ledger.starts())
         await asyncio.to_thread(own_server.ensure_running)
-        await asyncio.sleep(random.Random(1).uniform(0.2, 0.5))
+
+        async def goes_on(begun: int = begun) -> bool:
+            return len(ledger.starts()) >= min(begun + 10, len(tasks))
+
+        await eventually(goes_on, what="the start of further tasks")
     async with opened_on(own_server.url) as app:
         for task in tasks:
             await task.result(60)
@@ -117,17 +127,37 @@ async def test_a_commit_whose_answer_never_comes_is_not_done_twice(
     async with Proxy(database_url) as proxy:
         worker = start_worker(ready=False, url=proxy.url, lease_seconds="30", heartbeat_seconds="3")
         await asyncio.to_thread(worker.wait_ready)
-        tasks = [await quick.enqueue(n, seconds=0.05) for n in range(100)]
-        await started(ledger, tasks[10].id)
-        for _ in range(4):
+        tasks: list[Task[int]] = []
+        unheard = 0
+        while unheard < 3:
+            # All at once, so that some are left to end however long this takes.
+            async with connection.transaction():
+                tasks += [await quick.enqueue_on(connection, len(tasks) + n, seconds=0.05) for n in range(100)]
+            before = await _more_end(connection)
             proxy.half_open()
-            await asyncio.sleep(0.15)
+            await eventually(partial(_answer_is_held, proxy), what="a settle or a claim")
+            unheard += proxy.holds_answer("penstock settle") and await connection.fetchval(_ENDED) > before
             proxy.cut()
             proxy.restore()
-            await asyncio.sleep(0.15)
-        assert await asyncio.gather(*(task.result(60) for task in tasks)) == list(range(100))
+        assert await asyncio.gather(*(task.result(60) for task in tasks)) == list(range(len(tasks)))
     audit = await ledger.audit(connection, [task.id for task in tasks])
     assert audit.exact, audit
+
+
+async def _answer_is_held(proxy: Proxy) -> bool:
+    """Of a settle; or of a claim, which may have been all that the worker waited for."""
+    return proxy.holds_answer("penstock settle") or proxy.holds_answer("penstock claim")
+
+
+async def _more_end(connection: asyncpg.Connection) -> int:
+    """How many tasks have ended, when it is one more than before."""
+    before = await connection.fetchval(_ENDED)
+
+    async def more() -> int | None:
+        ended: int = await connection.fetchval(_ENDED)
+        return ended if ended > before else None
+
+    return await eventually(more, what="the end of one more task")
 
 
 async def test_a_read_only_database_is_named_and_waited_for(

@@ -197,7 +197,8 @@ async def test_a_worker_starts_and_works_while_its_first_host_is_silent(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         parts, port = urlsplit(database_url), silent.getsockname()[1]
         hosts = f"127.0.0.1:{port},{quote(_folder(database_url), safe='')}"
-        worker = start_worker(ready=False, url=f"postgresql://{parts.netloc}{hosts}{parts.path}")
+        url = f"postgresql://{parts.netloc}{hosts}{parts.path}"
+        worker = start_worker(ready=False, url=url, lease_seconds="60", heartbeat_seconds="0.5")
         await asyncio.to_thread(worker.wait_ready)
         task = await quick.enqueue(7)
         assert await task.result(60) == 7

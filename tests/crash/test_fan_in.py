@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from penstock import Penstock
-from penstock.engine.jobs import Job
+from penstock.core.jobs import Job
 from penstock.testing.processes import WorkerTree
 from tests.crash.conftest import StartWorker, eventually
 from tests.crash.crash_app import effect, quick

@@ -8,10 +8,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from penstock import Penstock
+from penstock import Penstock, embedded
 from penstock.config import load
 from penstock.errors import DatabaseFull, DatabaseUnavailable
-from penstock.storage import database, embedded
+from penstock.storage import database
 from penstock.testing.ledger import Ledger
 from tests.cli.conftest import Call, call, warm
 from tests.crash.conftest import StartWorker, eventually, opened_on, started

@@ -7,9 +7,9 @@ from contextlib import suppress
 import asyncpg
 import psutil
 
-from penstock import Penstock
-from penstock.intake.submit import Submission, submit_file
-from penstock.storage import embedded, imports
+from penstock import Penstock, embedded
+from penstock.console.files.submit import Submission, submit_file
+from penstock.storage import imports
 from penstock.testing.ledger import Ledger
 from penstock.testing.processes import WorkerTree
 from tests.crash.conftest import StartWorker, eventually, opened_on
@@ -33,7 +33,7 @@ async def _power_cut(worker: WorkerTree, server: embedded.EmbeddedServer) -> Non
     for process in (psutil.Process(pid), *backends):
         with suppress(psutil.NoSuchProcess):  # a backend ends by itself when its client was killed
             process.kill()
-    psutil.wait_procs(backends, timeout=20)
+    psutil.wait_procs(backends, timeout=60)
     await asyncio.to_thread(server.ensure_running)
 
 

@@ -9,26 +9,28 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
 import pytest
 
 from penstock.config import load
-from penstock.engine.definition import define_stage
-from penstock.engine.enqueue import EnqueueOptions
-from penstock.engine.events import Events
-from penstock.engine.run import DeadlinePassed, HandBack, ProcessDied, StopAsked, run
-from penstock.engine.worker.inprocess import worker
-from penstock.engine.worker.isolated import Children
-from penstock.engine.worker.pool import Pool
-from penstock.engine.worker.slots import Slots
+from penstock.core.define import define_stage
+from penstock.core.enqueue import EnqueueOptions
+from penstock.core.run import DeadlinePassed, HandBack, ProcessDied, StopAsked, run
+from penstock.embedded.processes import is_alive
 from penstock.errors import InvalidDefinition, PermanentError, ThrottledError, TransientError
+from penstock.events import Events
+from penstock.failpoints import Failpoints
+from penstock.fleet.isolated.calls import Children
 from penstock.lifecycle import State
 from penstock.model import Claimed, Earlier, Finish, NotFound, Release, Settlement, Skip, Snooze
-from penstock.storage.embedded.processes import is_alive
+from penstock.workers.inprocess import worker
+from penstock.workers.pool import Pool
+from penstock.workers.slots import Slots
 from tests.crash.isolated_app import app
-from tests.crash.isolated_calls import APP, Told, claimed_of, context_of, definition_of, live_stage, stored
+from tests.crash.isolated_calls import APP, Told, claimed_of, context_of, definition_of, running_stage, stored
 
 PATIENCE_SECONDS = 60
 LIMIT_BYTES = 10_000
@@ -61,7 +63,7 @@ async def call(children: Children, name: str, **values: Any) -> Any:
 async def settled(children: Children, name: str, *, attempt: int = 0, **values: Any) -> tuple[Settlement, Any]:
     """One run as a pool makes it: the settlement, and its error decoded."""
     claimed = claimed_of(stored(values), attempt=attempt)
-    stage = live_stage(children, definition_of(name), max_result_bytes=LIMIT_BYTES)
+    stage = running_stage(children, definition_of(name), max_result_bytes=LIMIT_BYTES)
     settlement = await run(claimed, stage, context_of(stored(values)))
     assert isinstance(settlement, Finish | Release)
     return settlement, None if settlement.error is None else orjson.loads(settlement.error)
@@ -75,16 +77,18 @@ class OnePool:
         self.ended: asyncio.Future[Settlement | None] = asyncio.get_running_loop().create_future()
         self._slots = Slots.create(1)
         self.pool = Pool(
-            stage=live_stage(children, definition_of(name)),
+            running=running_stage(children, definition_of(name)),
             first_slot=0,
             slots=self._slots,
-            surroundings=Told(),
-            next_for=lambda pool, processor: self.claimed.pop() if self.claimed else None,
+            failpoints=Failpoints(),
+        )
+        self._moments: Any = SimpleNamespace(
+            coordinator=SimpleNamespace(next_for=lambda pool: self.claimed.pop() if self.claimed else None),
             ended=lambda claimed, settlement, took: self.ended.set_result(settlement),
         )
 
     async def __aenter__(self) -> "OnePool":
-        self.pool.start()
+        self.pool.start(self._moments)
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -432,6 +436,7 @@ async def test_closing_ends_busy_and_idle_children(children, tmp_path):
         await calling
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 async def test_signals_for_the_group_do_not_reach_the_handler(children, tmp_path):
     """Ctrl-C and systemd's SIGTERM: the runner decides what happens to its handlers."""
     path = tmp_path / "pid"
@@ -440,9 +445,15 @@ async def test_signals_for_the_group_do_not_reach_the_handler(children, tmp_path
     assert os.getsid(pid) == pid
     os.kill(pid, signal.SIGINT)
     os.kill(pid, signal.SIGTERM)
-    await asyncio.sleep(0.1)
+    await until(lambda: not _pending_signals(pid))
     calling.cancel()
     assert await asyncio.wait_for(calling, PATIENCE_SECONDS) == "stopped cleanly"
+
+
+def _pending_signals(pid: int) -> int:
+    """Those that were sent to the process and that it has neither taken nor ignored yet."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return sum(int(line.split()[1], 16) for line in lines if line.startswith(("SigPnd:", "ShdPnd:")))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")

@@ -10,7 +10,7 @@ import asyncpg
 import orjson
 
 from penstock import Penstock
-from penstock.engine.handles import Task
+from penstock.core.handles import Task
 from penstock.storage.migrate import applied, migrations, newest
 from penstock.testing.ledger import Ledger
 from tests.cli.conftest import environment

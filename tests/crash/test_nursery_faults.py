@@ -15,15 +15,15 @@ import pytest
 
 from penstock import State
 from penstock.config import load
-from penstock.engine.events import Event, Events
-from penstock.engine.worker import nursery
-from penstock.engine.worker.heartbeat import Answer, Heart
-from penstock.engine.worker.runner_process import Blueprint
-from penstock.engine.worker.slots import Slots
-from penstock.engine.worker.supervisor import Supervisor
+from penstock.events import Event, Events
 from penstock.failpoints import Failpoints
+from penstock.fleet import nursery
+from penstock.fleet.heartbeat import Answer, Heart
+from penstock.fleet.process import Blueprint
+from penstock.fleet.supervisor import Supervisor
 from penstock.storage.workers import Heartbeat
 from penstock.testing.processes import WorkerTree
+from penstock.workers.slots import Slots
 from tests.crash.conftest import QUICK_LEASE, ROOT, eventually
 
 _APP = """
@@ -49,7 +49,7 @@ def leaves_with(code: int) -> None:
     os._exit(code)
 
 
-@app.task(pool=1, timeout=20)
+@app.task(pool=1, timeout=60)
 def ends_a_program() -> int:
     program = subprocess.Popen(["sleep", "30"])
     program.terminate()
@@ -64,7 +64,7 @@ def _sleep(begun: object) -> None:
     time.sleep(30)
 
 
-@app.task(pool=1, timeout=20)
+@app.task(pool=1, timeout=60)
 def ends_a_fork() -> int | None:
     forking = multiprocessing.get_context("fork")
     begun = forking.Event()
@@ -72,7 +72,7 @@ def ends_a_fork() -> int | None:
     process.start()
     begun.wait(60)
     process.terminate()
-    process.join(5)
+    process.join(60)
     try:
         return process.exitcode
     finally:
@@ -151,7 +151,7 @@ def nursery_of(tree: WorkerTree) -> psutil.Process:
     (found,) = [
         child
         for child in psutil.Process(tree.pid).children()
-        if "penstock.engine.worker.nursery" in child.cmdline() and child.status() != psutil.STATUS_ZOMBIE
+        if "penstock.fleet.nursery" in child.cmdline() and child.status() != psutil.STATUS_ZOMBIE
     ]
     return found
 

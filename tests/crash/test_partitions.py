@@ -8,10 +8,10 @@ import asyncpg
 import pytest
 
 from penstock import Penstock
-from penstock.engine.events import Events
-from penstock.engine.upkeep.rescue import Rescue
+from penstock.events import Events
 from penstock.testing.ledger import Ledger
 from penstock.testing.proxy import Proxy
+from penstock.upkeep.rescue import Rescue
 from tests.crash.conftest import StartWorker, eventually, started
 from tests.crash.crash_app import patient
 

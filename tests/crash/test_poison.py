@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from penstock import Penstock, State
-from penstock.engine.background import BackgroundTask
+from penstock.core.background import BackgroundTask
 from penstock.testing.ledger import Ledger
 from tests.crash.conftest import StartWorker
 from tests.crash.crash_app import endless, leaves, quick, segfault
@@ -29,7 +29,7 @@ async def test_poison_is_a_dead_letter_after_exactly_three_crashes(
     ledger: Ledger,
     start_worker: StartWorker,
 ) -> None:
-    worker = start_worker()
+    worker = start_worker(lease_seconds="60", heartbeat_seconds="0.5")
     neighbours = [await quick.enqueue(n, seconds=0.2) for n in range(20)]
     task = await poison.enqueue()
     state, _, error = await task.wait(60)

@@ -11,12 +11,13 @@ from penstock import Penstock
 from penstock.config import load
 from penstock.errors import DatabaseUnavailable
 from penstock.storage import database
-from penstock.storage import ledger as ledger_table
 from penstock.storage.migrate import migrate, migrations, schemas
+from penstock.testing import ledger_table
 from penstock.testing.ledger import Ledger
 from tests.crash.conftest import StartWorker, eventually, opened_on
 from tests.crash.crash_app import effect, quick
 from tests.crash.servers import pooler, pooler_program
+from tests.databases import BUNDLED
 
 pytestmark = pytest.mark.skipif(
     pooler_program() is None and not os.environ.get("PENSTOCK_TEST_POOLER"),
@@ -113,10 +114,11 @@ async def _enqueued(app: Penstock, n: int) -> Exception | None:
 
 async def test_migrations_through_a_pooler_leave_no_lock_behind(pooled: str, connection: asyncpg.Connection) -> None:
     settings = load(database_url=pooled, statement_cache=0, listen=False)
-    await connection.execute(f"drop schema {', '.join(schemas())} cascade")
+    await connection.execute(f"drop schema {', '.join(schemas(BUNDLED))} cascade")
     migrating = [await database.connect(settings, pooled, purpose="migrate") for _ in range(3)]
-    applied = await asyncio.gather(*(migrate(one) for one in migrating))
-    assert sorted(migration.version for one in applied for migration in one) == [one.version for one in migrations()]
+    applied = await asyncio.gather(*(migrate(one, BUNDLED) for one in migrating))
+    labels = [migration.label for one in applied for migration in one]
+    assert sorted(labels) == sorted(one.label for one in (*migrations(), *BUNDLED))
     held = (
         "select count(*) from pg_locks l join pg_database d on d.oid = l.database"
         " where l.locktype = 'advisory' and d.datname = current_database()"

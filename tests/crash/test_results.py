@@ -6,8 +6,8 @@ import asyncpg
 import pytest
 
 from penstock import Penstock, State
-from penstock.engine.worker.inprocess import worker
 from penstock.testing.ledger import FOLDER, Ledger
+from penstock.workers.inprocess import worker
 from tests.crash.crash_app import quick, raises, returns
 
 WHY = {

@@ -11,18 +11,19 @@ import asyncpg
 import pytest
 
 from penstock import EnqueueOptions, Penstock
-from penstock.apps.website_analysis.names import ASKING, FORMING, READING
 from penstock.config import load
-from penstock.storage import ledger as ledger_table
+from penstock.extensions.sites.names import ASKING, FORMING, READING
+from penstock.testing import ledger_table
 from penstock.testing.ledger import Ledger
 from penstock.testing.processes import WorkerTree
 from tests.crash import sites_app
 from tests.crash.conftest import QUICK_LEASE, ROOT
 from tests.crash.sites_server import Sites, serving
 from tests.sizes import size
+from tests.warm import warm_starts
 
 _SITES = size("SITES", small=16, whole=200)
-_KILL_EVERY_SECONDS = 6.0  # each of the two workers
+_SITES_PER_KILL = 4
 _STAGES = (READING, FORMING, ASKING)
 _CHECKPOINTS = (
     "select c.task_id, s.name, extract(epoch from c.at)::double precision as at from penstock.checkpoints c"
@@ -75,6 +76,7 @@ def start(database_url: str, tmp_path: Path, ledger: Ledger) -> Iterator[Start]:
             log=tmp_path / f"worker-{len(trees)}.log",
             environment=environment,
             path=[str(ROOT)],
+            start=warm_starts().start,
         )
         trees.append(tree)
         return tree
@@ -85,46 +87,55 @@ def start(database_url: str, tmp_path: Path, ledger: Ledger) -> Iterator[Start]:
 
 
 @pytest.mark.timeout(600)
-async def test_every_site_is_analysed_once_although_its_workers_are_killed_every_few_seconds(
+async def test_every_site_is_analysed_once_although_workers_are_killed_at_work_again_and_again(
     app: Penstock, sites: Sites, start: Start, connection: asyncpg.Connection, ledger: Ledger, database_url: str
 ) -> None:
+    """A few sites at a time. One of them does not answer, and whoever asked it dies."""
     app.use(load(database_url=database_url, max_attempts_error=20), app.events)
     hosts = [sites.host(number) for number in range(_SITES)]
-    job = await app.store_many(
-        app.pipelines["sites"],
-        [{"url": sites.url(number)} for number in range(_SITES)],
-        options=EnqueueOptions(),
-        name=None,
-        metadata={"type": "sites"},
-    )
     living = [start(hosts), start(hosts)]
     deaths: dict[int, float] = {}
-    kills, turn = 0, 0
-    end = time.monotonic() + 540
-    while (await job.counts()).finished < _SITES:
-        assert time.monotonic() < end, f"{await job.counts()}, {kills} kills"
-        # By time, and on a quick machine by what is done, so that several are killed on any.
-        due, goal = time.monotonic() + _KILL_EVERY_SECONDS / 2, (kills + 1) * _SITES // 6
-        while time.monotonic() < due and (await job.counts()).finished < goal:
-            await asyncio.sleep(0.05)
-        victim = living[turn % 2]
+    jobs = []
+    for first in range(0, _SITES, _SITES_PER_KILL):
+        sites.hang_once.add(sites.host(first).partition(":")[0])
+        jobs.append(
+            await app.store_many(
+                app.pipelines["sites"],
+                [{"url": sites.url(number)} for number in range(first, first + _SITES_PER_KILL)],
+                options=EnqueueOptions(),
+                name=None,
+                metadata={"type": "sites"},
+            )
+        )
+        while sites.hang_once:
+            await asyncio.sleep(0.02)
+        victim = await _at_work(living, connection, sites.url(first))
         deaths |= dict.fromkeys([one.pid for one in victim.runners()], 0.0)
         victim.kill()
         now = time.time()
         deaths |= {pid: now for pid, at in deaths.items() if at == 0.0}
-        living[turn % 2] = start(hosts)
-        kills, turn = kills + 1, turn + 1
-    counts = await job.counts()
-    errors = await connection.fetch("select task_id, error from penstock.outcomes where status = 3")
-    assert counts.done == _SITES, [dict(row) for row in errors]
-    print(f"{_SITES} sites, {kills} kills")
-    assert kills >= 3
-    task_ids = [row["id"] for row in await connection.fetch("select id from penstock.tasks where job_id = $1", job.id)]
+        living[living.index(victim)] = start(hosts)
+    for job in jobs:
+        await job.wait(500)
+    errors = await connection.fetch("select task_id, error from penstock.outcomes where status <> 2")
+    assert errors == [], [dict(row) for row in errors]
+    task_ids = [row["id"] for row in await connection.fetch("select id from penstock.tasks")]
+    assert len(task_ids) == _SITES
     checkpoints = await connection.fetch(_CHECKPOINTS)
     _check_once_per_stage(ledger, checkpoints, task_ids)
     _check_one_at_a_time(ledger, checkpoints, deaths)
     assert await ledger_table.miscounted(connection) == 0
     assert await connection.fetchval("select count(*) from penstock.queue") == 0
+
+
+async def _at_work(living: list[WorkerTree], connection: asyncpg.Connection, url: str) -> WorkerTree:
+    """Whoever has the site. On a slow machine its lease may be over by now, and any worker will do."""
+    pid = await connection.fetchval(
+        "select w.pid from penstock.tasks t join penstock.queue q on q.task_id = t.id"
+        " join penstock.workers w on w.id = q.worker where t.input->>'url' = $1",
+        url,
+    )
+    return next((tree for tree in living if tree.pid == pid), living[0])
 
 
 def _check_once_per_stage(ledger: Ledger, checkpoints: list[asyncpg.Record], task_ids: list[int]) -> None:
@@ -192,6 +203,10 @@ async def test_sites_that_hang_cost_the_slots_they_hold_and_end_as_errors_after_
         "select attempts, error from penstock.outcomes where job_id = $1 and status = 3", job.id
     )
     assert {row["attempts"] for row in rows} == {3}
-    causes = await connection.fetch("select cause, count(*) as n from penstock.attempts group by 1")
-    assert {row["cause"]: row["n"] for row in causes} == {"timeout": 2 * hanging}
+    # Of those that hang: on a slow machine others may need a second try as well.
+    timeouts = await connection.fetch(
+        "select count(*) as n from penstock.attempts join penstock.outcomes using (task_id)"
+        " where status = 3 and cause = 'timeout' group by task_id"
+    )
+    assert [row["n"] for row in timeouts] == [2] * hanging
     assert seen_hanging <= pool

@@ -2,17 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from penstock.engine.definition import define_stage
-from penstock.engine.run import LiveStage
-from penstock.engine.worker.coordinator import Coordinator
-from penstock.engine.worker.inbox import Held, Inbox
-from penstock.engine.worker.pool import Pool
-from penstock.engine.worker.slots import Slots
+from penstock.core.define import define_stage
+from penstock.core.run import RunningStage
+from penstock.core.stage import Stage
+from penstock.failpoints import Failpoints
 from penstock.model import Claimed, Settlement
+from penstock.workers.coordinator import Coordinator
+from penstock.workers.inbox import Held, Inbox
+from penstock.workers.pool import Pool
+from penstock.workers.slots import Slots
 from tests.crash.isolated_calls import Told
 
 
@@ -25,9 +28,11 @@ class World:
         self.gates: dict[int, asyncio.Event] = {}
         held = Held()
         self.inboxes = {stage: Inbox(held=held, size=10) for stage in (1, 2)}
-        self.coordinator = Coordinator(inboxes=self.inboxes)
         self._slots = Slots.create(2)
+        self._slots.safe = lambda: self.safe
         self.pools = [self._pool(stage) for stage in (1, 2)]
+        self.coordinator = Coordinator(pools={pool.stage.id: pool for pool in self.pools}, inboxes=self.inboxes)
+        self.moments: Any = SimpleNamespace(coordinator=self.coordinator, ended=self._ended)
 
     def _pool(self, stage: int) -> Pool:
         async def handler(number: int) -> None:
@@ -35,26 +40,14 @@ class World:
             await self.gates.setdefault(number, asyncio.Event()).wait()
 
         definition = define_stage(handler, pipeline=f"p{stage}", name=f"p{stage}", position=0)
-        pool = Pool(
-            stage=LiveStage(
-                id=stage,
-                definition=definition,
-                next_stage=None,
-                first=True,
-                call=lambda context, values: handler(**values),
-                pool=1,
-                timeout_seconds=300,
-                max_result_bytes=1000,
+        return Pool(
+            running=RunningStage(
+                Stage(id=stage, definition=definition, pool=1, timeout_seconds=300, max_result_bytes=1000), Told()
             ),
             first_slot=stage - 1,
             slots=self._slots,
-            surroundings=Told(),
-            next_for=self.coordinator.next_for,
-            safe=lambda: self.safe,
-            ended=self._ended,
+            failpoints=Failpoints(),
         )
-        self.coordinator.attach(pool)
-        return pool
 
     def _ended(self, claimed: Claimed, settlement: Settlement | None, took_seconds: float) -> None:
         self.coordinator.ended()
@@ -81,7 +74,7 @@ class World:
 
 
 async def until(condition: Callable[[], Any]) -> None:
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.005)
 
@@ -90,7 +83,7 @@ async def until(condition: Callable[[], Any]) -> None:
 async def world() -> AsyncIterator[World]:
     made = World()
     for pool in made.pools:
-        pool.start()
+        pool.start(made.moments)
     await until(lambda: all(pool.idle_count for pool in made.pools))
     yield made
     await made.close()

@@ -193,4 +193,4 @@ async def test_a_worker_of_the_fixture_is_started_killed_and_thawed(
     tree.kill_runner()
     tree.wait_ready(starts=2)
     tree.terminate()
-    assert tree.wait_ended(15) == 0
+    assert tree.wait_ended(60) == 0

@@ -9,10 +9,9 @@ import asyncpg
 import psutil
 import pytest
 
-from penstock import Penstock, WaitTimeout
-from penstock.engine.events import Event
+from penstock import Penstock, WaitTimeout, embedded
 from penstock.errors import DatabaseUnavailable
-from penstock.storage import embedded
+from penstock.events import Event
 from penstock.testing.proxy import Proxy
 from tests.crash.conftest import StartWorker, eventually, opened_on
 from tests.crash.crash_app import patient
@@ -70,7 +69,7 @@ class Waits:
 async def stop(server: embedded.EmbeddedServer, number: signal.Signals) -> None:
     postmaster = psutil.Process(int((server.home / "data" / "postmaster.pid").read_text().split()[0]))
     postmaster.send_signal(number)
-    await asyncio.to_thread(psutil.wait_procs, [postmaster], 20)
+    await asyncio.to_thread(psutil.wait_procs, [postmaster], 60)
 
 
 @pytest.mark.parametrize(

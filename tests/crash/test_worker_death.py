@@ -109,7 +109,7 @@ async def test_a_killed_machine_costs_a_lease(
 async def test_runners_do_not_outlive_their_supervisor(
     app: Penstock, ledger: Ledger, start_worker: StartWorker, tmp_path: Path
 ) -> None:
-    first = start_worker()
+    first = start_worker(cold=True)
     task = await patient.enqueue(str(tmp_path / "gate"))
     await started(ledger, task.id)
     (runner,) = first.runners()
@@ -152,8 +152,12 @@ async def test_an_effect_in_the_tasks_transaction_happens_once_whoever_is_killed
     start_worker(ready=False, failpoints="during_transaction:kill:0.1")
     steady = start_worker()
     tasks = [await effect.enqueue(n, seconds=0.01) for n in range(150)]
-    for _ in range(2):
-        await asyncio.sleep(0.3)
+    for count in (20, 60):
+
+        async def reached(count: int = count) -> bool:
+            return await connection.fetchval("select count(*) from penstock.outcomes") >= count
+
+        await eventually(reached, what=f"the end of {count} tasks")
         steady.kill_runner()
     states = [(await task.wait(60))[0] for task in tasks]
     assert set(states) <= {State.DONE, State.ERROR}

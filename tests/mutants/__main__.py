@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.storage import embedded
+from penstock import embedded
 from tests.databases import Databases
 from tests.model import mutants as models
 from tests.model.search import search

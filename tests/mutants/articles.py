@@ -3,8 +3,8 @@
 from tests.mutants.catalogue import Mutant, in_area
 
 _AREA = "articles"
-_APP = "apps/article_search"
-_TESTS = "tests/apps/test_articles"
+_APP = "extensions/articles"
+_TESTS = "tests/extensions/test_articles"
 
 ARTICLES: list[Mutant] = [
     *in_area(
@@ -72,7 +72,7 @@ ARTICLES: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        f"{_APP}/api_ground.py",
+        f"{_APP}/api_access.py",
         f"{_TESTS}_api.py",
         [
             (
@@ -215,8 +215,8 @@ ARTICLES: list[Mutant] = [
             (
                 "signs",
                 "raises an alert for a paused pipeline",
-                "where pipeline = $1 and paused_at is null",
-                "where pipeline = $1",
+                " and not s.paused",
+                "",
                 "test_what_somebody_paused_is_no_trouble",
             ),
         ],

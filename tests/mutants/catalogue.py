@@ -14,6 +14,7 @@ _SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")
 STATEMENTS = ("tests/storage/test_guards.py",)
 LANE_RETENTION = ("tests/storage/test_lane_retention.py",)
 FLEET = ("tests/storage/test_guards_fleet.py",)
+VIEWS = ("tests/storage/test_views.py",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,8 @@
 from tests.mutants.catalogue import Mutant, in_area
 
 _AREA = "catalogue"
-_APP = "apps/catalogue"
-_TESTS = "tests/apps/test_catalogue"
+_APP = "extensions/catalogue"
+_TESTS = "tests/extensions/test_catalogue"
 
 CATALOGUES: list[Mutant] = [
     *in_area(
@@ -43,8 +43,8 @@ CATALOGUES: list[Mutant] = [
             (
                 None,
                 "shows everybody the errors of others",
-                "last_error=one.last_error if with_error else None",
-                "last_error=one.last_error",
+                "one if with_errors else replace(one, last_error=None)",
+                "one",
                 "test_what_went_wrong_at_a_provider_is_shown_to_admins",
             ),
         ],
@@ -92,7 +92,7 @@ CATALOGUES: list[Mutant] = [
             (
                 "forget_orphans",
                 "forgets the events of jobs that exist",
-                "and not exists (select from penstock.jobs j where j.id = known.job_id)",
+                "and not exists (select from penstock.job_states j where j.job_id = known.job_id)",
                 "",
                 "test_search_events_are_kept_as_long_as_the_items_of_jobs",
             ),

@@ -1,12 +1,13 @@
 """Guards around the tasks: workers, rescue, lanes, limits, reprocess, and the functions of the schema."""
 
-from tests.mutants.catalogue import FLEET, LANE_RETENTION, Mutant, in_query
+from tests.mutants.catalogue import FLEET, LANE_RETENTION, VIEWS, Mutant, in_query
 
 _QUEUE = "storage/sql/queue.sql"
 _WORKERS = "storage/sql/workers.sql"
 _LANES = "storage/sql/lanes.sql"
 _OUTCOMES = "storage/sql/outcomes.sql"
 _SCHEMA = "storage/migrations/0001_engine.sql"
+_VIEWS = "storage/migrations/0018_views.sql"
 _WAITING_ROW = "join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is null"
 _LEASED_ROW = "join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null"
 
@@ -62,7 +63,7 @@ FLEET_GUARDS: list[Mutant] = [
     *in_query(_QUEUE, "count_leased", FLEET, [("counts what waits", "and worker is not null", "")]),
     *in_query(_LANES, "lock_idle_candidates", FLEET, [("locks nothing", "for update of l skip locked", "")]),
     *in_query(
-        _LANES, "active", FLEET, [("forgets woken lanes", "or id = any (array(select lane from penstock.wakes))", "")]
+        _LANES, "served", FLEET, [("forgets woken lanes", "or id = any (array(select lane from penstock.wakes))", "")]
     ),
     *in_query(
         _LANES,
@@ -148,22 +149,41 @@ FLEET_GUARDS: list[Mutant] = [
         tests=FLEET,
     ),
     Mutant(
+        name="task_state: shows what waits in a cancelled lane as waiting",
+        file=_VIEWS,
+        text="when lane_cancelled_at is not null then 6::smallint ",
+        tests=VIEWS,
+    ),
+    Mutant(
+        name="job_states: takes a job for done while its file is stored",
+        file=_VIEWS,
+        text=" and not i.importing",
+        tests=VIEWS,
+    ),
+    Mutant(
+        name="stage_load: takes a dead worker for a live one",
+        file=_VIEWS,
+        text=" and w.lease_until >= now()) as served",
+        becomes=") as served",
+        tests=VIEWS,
+    ),
+    Mutant(
         name="Claimer: forgets what others run",
-        file="engine/claim.py",
+        file="core/claim.py",
         text="limit - _sum(leased, stage=stage) for stage",
         becomes="limit for stage",
         tests=FLEET,
     ),
     Mutant(
         name="Rescue: takes only from those it declared dead itself",
-        file="engine/upkeep/rescue.py",
+        file="upkeep/rescue.py",
         text="for worker in await queue.holders_gone(connection):",
         becomes="for worker in ():",
         tests=FLEET,
     ),
     Mutant(
         name="Rescue: takes what ran for a crash that somebody saw",
-        file="engine/upkeep/rescue.py",
+        file="upkeep/rescue.py",
         text="rescued=True,",
         becomes="burned=held.ran, crashed=held.ran, rescued=not held.ran,",
         tests=FLEET,

@@ -7,7 +7,7 @@ _AREA = "intake"
 INTAKE: list[Mutant] = [
     *in_area(
         _AREA,
-        "intake/csv_rows.py",
+        "console/files/csv_rows.py",
         "tests/unit/test_csv_rows.py",
         [
             (
@@ -21,7 +21,7 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "intake/csv_shape.py",
+        "console/files/csv_shape.py",
         "tests/unit/test_csv_rows.py",
         [
             (
@@ -35,7 +35,7 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "intake/bounded.py",
+        "console/files/bounded.py",
         "tests/unit/test_csv_rows.py",
         [
             (
@@ -49,7 +49,7 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "intake/zip_images.py",
+        "console/files/zip_images.py",
         "tests/unit/test_zip_images.py",
         [
             (
@@ -70,8 +70,8 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "intake/batches.py",
-        "tests/service/test_files_in.py",
+        "console/files/batches.py",
+        "tests/console/test_files_in.py",
         [
             (
                 None,
@@ -84,8 +84,8 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "intake/submit.py",
-        "tests/service/test_jobs.py",
+        "console/files/submit.py",
+        "tests/console/test_jobs.py",
         [
             (
                 None,
@@ -98,8 +98,8 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "intake/room.py",
-        "tests/service/test_submit_faults.py",
+        "console/files/room.py",
+        "tests/console/test_submit_faults.py",
         [
             (
                 None,
@@ -119,7 +119,7 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "intake/export/formulas.py",
+        "console/files/export/formulas.py",
         "tests/unit/test_export_formulas.py",
         [
             (
@@ -133,7 +133,7 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "intake/export/edits.py",
+        "console/files/export/edits.py",
         "tests/unit/test_export_parts.py",
         [
             (
@@ -147,7 +147,7 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "intake/export/rows.py",
+        "console/files/export/rows.py",
         "tests/unit/test_export_parts.py",
         [
             (
@@ -161,8 +161,8 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "intake/sources/guard.py",
-        "tests/engine/test_sources_guard.py",
+        "console/files/sources/guard.py",
+        "tests/core/test_sources_guard.py",
         [
             (
                 None,
@@ -189,8 +189,8 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "storage/sql/sightings.sql",
-        "tests/engine/test_sources_folder.py",
+        "console/storage/sql/sightings.sql",
+        "tests/core/test_sources_folder.py",
         [
             (
                 "take",
@@ -217,8 +217,8 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "storage/sql/files.sql",
-        "tests/service/test_jobs.py",
+        "console/storage/sql/files.sql",
+        "tests/console/test_jobs.py",
         [
             (
                 "earlier_job",
@@ -231,8 +231,8 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "storage/sql/files.sql",
-        "tests/service/test_every_route.py",
+        "console/storage/sql/files.sql",
+        "tests/console/test_every_route.py",
         [
             (
                 "read_chunk",
@@ -246,7 +246,7 @@ INTAKE: list[Mutant] = [
     *in_area(
         _AREA,
         "storage/sql/imports.sql",
-        "tests/service/test_submit_faults.py",
+        "tests/console/test_submit_faults.py",
         [
             (
                 "advance",

@@ -3,8 +3,8 @@
 from tests.mutants.catalogue import Mutant, in_area
 
 _AREA = "linking"
-_APP = "apps/record_linking"
-_TESTS = "tests/apps/test_linking"
+_APP = "extensions/linking"
+_TESTS = "tests/extensions/test_linking"
 
 LINKING: list[Mutant] = [
     *in_area(
@@ -45,14 +45,14 @@ LINKING: list[Mutant] = [
     *in_area(
         _AREA,
         f"{_APP}/sql/projects.sql",
-        f"{_TESTS}_guards.py",
+        f"{_TESTS}_races.py",
         [
             (
                 "cancel_run",
                 "leaves the run that it cancels current",
                 "set run = run + 1, ended_at = now()",
-                "set ended_at = null",
-                "test_a_cancelled_run_writes_nothing_more_and_can_be_started_again",
+                "set ended_at = now()",
+                "test_a_run_that_is_cancelled_while_it_ranks_writes_nothing_more",
             ),
         ],
     ),
@@ -106,8 +106,8 @@ LINKING: list[Mutant] = [
             (
                 "chosen",
                 "matches again what a person decided",
-                "and ($5::boolean or decided_by is null)",
-                "and $5::boolean is not null",
+                "and state = any ($3::smallint[]) and decided_by is null",
+                "and state = any ($3::smallint[])",
                 "test_what_a_person_decided_is_left_by_a_rerun_and_a_re_rank",
             ),
         ],

@@ -3,12 +3,12 @@
 from tests.mutants.catalogue import Mutant, in_area
 
 _AREA = "service"
-_TESTS = "tests/service"
+_TESTS = "tests/console"
 
 SERVICE: list[Mutant] = [
     *in_area(
         _AREA,
-        "service/ownership.py",
+        "console/http/ownership.py",
         f"{_TESTS}/test_operations_of_items.py",
         [
             (
@@ -22,7 +22,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "service/ownership.py",
+        "console/http/ownership.py",
         f"{_TESTS}/test_jobs.py",
         [
             (
@@ -36,7 +36,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "service/cursors.py",
+        "console/http/cursors.py",
         f"{_TESTS}/test_jobs.py",
         [
             (
@@ -57,21 +57,35 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "service/api/tokens.py",
+        "console/http/cursors.py",
         f"{_TESTS}/test_accounts.py",
         [
             (
                 None,
                 "cursor skips the first row of the next page",
-                "[shown[-1].id]",
-                "[found[-1].id]",
+                "value(shown[-1])",
+                "value(found[-1])",
                 "test_tokens_come_in_pages",
             ),
         ],
     ),
     *in_area(
         _AREA,
-        "service/api/audit.py",
+        "console/http/moves.py",
+        f"{_TESTS}/test_moves.py",
+        [
+            (
+                None,
+                "offers moves to a viewer",
+                "actor.role.rank >= Role.operator.rank",
+                "actor.role.rank >= Role.viewer.rank",
+                "test_a_viewer_is_offered_nothing_of_their_own",
+            ),
+        ],
+    ),
+    *in_area(
+        _AREA,
+        "console/http/routes/audit.py",
         f"{_TESTS}/test_accounts_audit.py",
         [
             (
@@ -85,7 +99,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "service/api/selections.py",
+        "console/http/routes/selections.py",
         f"{_TESTS}/test_selections.py",
         [
             (
@@ -99,7 +113,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "service/attempts.py",
+        "console/http/attempts.py",
         f"{_TESTS}/test_accounts_login.py",
         [
             (
@@ -120,7 +134,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "service/origin.py",
+        "console/http/origin.py",
         f"{_TESTS}/test_actors.py",
         [
             (
@@ -134,7 +148,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "service/next_page.py",
+        "console/http/login_page.py",
         f"{_TESTS}/test_passwords.py",
         [
             (
@@ -148,7 +162,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "service/body_limits.py",
+        "console/http/body_limits.py",
         f"{_TESTS}/test_body_limits.py",
         [
             (
@@ -162,7 +176,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "service/stream.py",
+        "console/live/stream.py",
         f"{_TESTS}/test_stream.py",
         [
             (
@@ -183,7 +197,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "storage/sql/tokens.sql",
+        "console/storage/sql/tokens.sql",
         f"{_TESTS}/test_actors.py",
         [
             (
@@ -204,7 +218,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "storage/sql/sessions.sql",
+        "console/storage/sql/sessions.sql",
         f"{_TESTS}/test_own_sessions.py",
         [
             (
@@ -225,7 +239,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "storage/sql/sessions.sql",
+        "console/storage/sql/sessions.sql",
         f"{_TESTS}/test_actors.py",
         [
             (
@@ -239,7 +253,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "storage/sql/login_links.sql",
+        "console/storage/sql/login_links.sql",
         f"{_TESTS}/test_accounts_login.py",
         [
             ("use", "lets a link be used twice", "and l.used_at is null", "", "test_a_link_works_once"),

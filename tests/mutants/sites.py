@@ -3,8 +3,8 @@
 from tests.mutants.catalogue import Mutant, in_area
 
 _AREA = "sites"
-_APP = "apps/website_analysis"
-_TESTS = "tests/apps/test_sites"
+_APP = "extensions/sites"
+_TESTS = "tests/extensions/test_sites"
 
 SITES: list[Mutant] = [
     *in_area(
@@ -155,7 +155,7 @@ SITES: list[Mutant] = [
             (
                 "budgets",
                 "removes the budget of a task without a job",
-                "and not exists (select from penstock.tasks t where t.id = -b.job_id)",
+                "and not exists (select from penstock.task_states t where t.task_id = -b.job_id)",
                 "",
                 "test_the_budget_of_a_task_without_a_job_stays_as_long_as_the_task",
             ),

@@ -3,7 +3,8 @@
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from penstock.storage import lanes, outcomes, queue, testing
+from penstock.storage import lanes, outcomes, queue
+from penstock.testing import statements as testing
 from tests.storage import promises
 from tests.storage.fleet_workers import ANY, LANES, MOST_TASKS, RESCUE, Workers
 

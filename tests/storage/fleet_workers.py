@@ -12,13 +12,13 @@ import asyncpg
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from penstock.engine.events import Events
-from penstock.engine.upkeep.rescue import Rescue
+from penstock.events import Events
 from penstock.lifecycle import State
 from penstock.model import Claimed, Release
 from penstock.storage import counts, lanes, queue, workers
-from penstock.storage.queue import Wanted
+from penstock.storage.queue import LaneClaim
 from penstock.storage.workers import Heartbeat
+from penstock.upkeep.rescue import Rescue
 from tests.storage.world import CRASH_LIMIT, LEASE_SECONDS, RESCUE_LIMIT, World, build, empty
 
 LANES = ("default", "other")
@@ -131,10 +131,10 @@ class Workers(RuleBasedStateMachine):
         self.claim(self.processes.index(process), MOST_TASKS, False, True)
 
     async def _claim(self, worker: int, most: int) -> list[Claimed]:
-        found = await lanes.active(self.connection, [self.world.pipeline])
+        found, _ = await lanes.served(self.connection, [self.world.pipeline])
         waiting = "select task_id from penstock.queue where worker is null and run_at <= now()"
         free = {row["task_id"] for row in await self.connection.fetch(waiting)}
-        wanted = [Wanted(stage, lane.id, most) for stage in self.world.stages for lane in found]
+        wanted = [LaneClaim(stage, lane.id, most) for stage in self.world.stages for lane in found]
         taken = await queue.claim(self.connection, wanted, most, worker) if wanted else []
         assert {one.task_id for one in taken} <= free
         for one in taken:

@@ -5,11 +5,11 @@ from typing import Any, cast
 import pytest
 
 from penstock.config import load
-from penstock.engine.events import Events
-from penstock.engine.worker.burial import give_back
-from penstock.engine.worker.runner_process import RunnerProcess
-from penstock.engine.worker.slots import Running
+from penstock.events import Events
+from penstock.fleet.burial import give_back
+from penstock.fleet.runner_process import RunnerProcess
 from penstock.model import Claimed
+from penstock.workers.slots import Running
 from tests.storage.world import World
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from penstock import Penstock
 from penstock.config import load
-from penstock.engine.events import Event
-from penstock.engine.observe.changes import LIMIT_BYTES, Changes, payload
-from penstock.engine.worker.inprocess import worker
 from penstock.errors import DatabaseUnavailable
+from penstock.events import Event
+from penstock.observe.changes import LIMIT_BYTES, Changes, payload
 from penstock.storage.changes import CHANNEL
+from penstock.workers.inprocess import worker
 
 
 class Ear:

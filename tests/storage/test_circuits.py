@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import asyncpg
 import pytest
 
-from penstock.engine.events import Event, Events
-from penstock.engine.limits import LimiterBusy, Limiters
 from penstock.errors import InvalidSetting, TransientError
+from penstock.events import Event, Events
+from penstock.limits.limiter import LimiterBusy, Limiters
 from penstock.storage import circuits, limits
 
 KEY = "wikidata"
@@ -63,7 +64,7 @@ async def test_a_probe_that_is_slower_than_the_pause_is_waited_for_and_closes_th
     await open_it(connection)
     await let_pass(connection, 30)
     slow = await circuits.probe(connection, KEY)
-    await let_pass(connection, 100)
+    await let_pass(connection, 60)
     assert await circuits.probe(connection, KEY) is None, "there is one at a time"
     assert await circuits.succeeded(connection, KEY, slow)
 
@@ -76,10 +77,16 @@ async def test_a_probe_that_did_not_come_back_is_given_up_after_a_time_that_goes
     await circuits.configure(connection, KEY, 2, pause)
     await open_it(connection)
     await let_pass(connection, pause)
+    before = await connection.fetchval("select clock_timestamp()")
     assert await circuits.probe(connection, KEY) is not None
-    await let_pass(connection, patience - 1)
-    assert await circuits.probe(connection, KEY) is None
-    await let_pass(connection, 1)
+    until, after = await connection.fetchrow("select probe_until, clock_timestamp() from penstock.circuits")
+    assert before <= until - timedelta(seconds=patience) <= after
+    if patience >= 120:
+        await let_pass(connection, patience - 60)
+        assert await circuits.probe(connection, KEY) is None
+        await let_pass(connection, 60)
+    else:
+        await let_pass(connection, patience)
     assert await circuits.probe(connection, KEY) is not None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from penstock.config import Settings
-from penstock.engine.claim import Claimer
+from penstock.core.claim import Claimer
 from penstock.failpoints import Failpoints
 from penstock.storage import lanes as lane_table
 from penstock.storage import queue
@@ -45,29 +45,29 @@ async def test_a_hint_right_after_a_look_at_the_lanes_brings_the_next_look_soon(
     room = {world.stages[0]: 5}
     assert await claimer.claim(room) == []
     await world.put(1, lane="of another tenant")
-    claimer.forget_dry()
+    claimer.turns.forget_dry()
     assert await claimer.claim(room) == [], "so soon after the last look this one waits its turn"
-    due = claimer.look_due_seconds()
+    due = claimer.turns.look_due_seconds()
     assert due is not None
     clock.now += due + 0.001
     assert len(await claimer.claim(room)) == 1
-    assert claimer.look_due_seconds() is None
+    assert claimer.turns.look_due_seconds() is None
 
 
 async def test_a_hint_that_meets_the_look_at_the_lanes_asks_for_another(
     world: World, claimer: Claimer, clock: _Clock, monkeypatch: pytest.MonkeyPatch
 ):
-    read = lane_table.active
+    read = lane_table.served
 
     async def late(*asked: Any) -> Any:
         found = await read(*asked)
         await world.put(1, lane="of another tenant")
-        claimer.forget_dry()
+        claimer.turns.forget_dry()
         return found
 
-    monkeypatch.setattr(lane_table, "active", late)
+    monkeypatch.setattr(lane_table, "served", late)
     assert await claimer.claim({world.stages[0]: 5}) == []
-    monkeypatch.setattr(lane_table, "active", read)
+    monkeypatch.setattr(lane_table, "served", read)
     clock.now += 0.03
     assert len(await claimer.claim({world.stages[0]: 5})) == 1
 
@@ -82,7 +82,7 @@ async def test_a_lane_that_a_hint_names_while_it_is_found_empty_is_not_taken_for
     async def late(*asked: Any) -> Any:
         got = await claim(*asked)
         await world.put(1)
-        claimer.forget_dry()
+        claimer.turns.forget_dry()
         return got
 
     monkeypatch.setattr(queue, "claim", late)
@@ -100,7 +100,7 @@ async def test_what_another_runner_gave_back_is_found_at_once_though_the_lane_wa
     room = {world.stages[0]: 5}
     assert len(await claimer.claim(room)) == 1
     await world.release(other, [held], cause=None)
-    claimer.forget_dry()
+    claimer.turns.forget_dry()
     assert await claimer.claim(room) == [], "what was enqueued is behind where we are"
-    claimer.forget_dry(from_front=True)
+    claimer.turns.forget_dry(from_front=True)
     assert [one.task_id for one in await claimer.claim(room)] == [older]

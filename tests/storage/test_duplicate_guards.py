@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from penstock.engine.worker.inbox import Held, Inbox, Refusal
 from penstock.lifecycle import State
 from penstock.model import Claimed
-from penstock.storage import outcomes, paced, queue, tasks
-from penstock.storage.queue import Wanted
+from penstock.storage import outcomes, queue, tasks
+from penstock.storage.queue import LaneClaim
+from penstock.workers.inbox import Held, Inbox, Refusal
 from tests.storage.world import World
 
 ROUNDS = 100
@@ -49,7 +49,7 @@ async def test_of_schedulers_that_race_for_one_row_exactly_one_wins(
                 return await queue.claim_by_id(connection, [task_id], worker)
             case _:
                 # What the paced profile does: look first, so that all of them want the same row, then claim.
-                ripe = await paced.ripe(connection, [Wanted(world.stages[0], world.lane, 10)], 10, 0.0)
+                ripe = await queue.ripe(connection, [LaneClaim(world.stages[0], world.lane, 10)], 10, 0.0)
                 return await queue.claim_by_id(connection, ripe, worker)
 
     for _ in range(ROUNDS):
@@ -84,12 +84,12 @@ async def test_the_paced_look_leaves_young_rows_alone(world: World) -> None:
         await world.connection.execute(
             change.format("run_at = now() - interval '1 hour', updated_at = now() - interval '1 hour'"), one
         )
-    await world.connection.execute(change.format("run_at = now() - interval '29 seconds'"), due_later)
-    await world.connection.execute(change.format("updated_at = now() - interval '29 seconds'"), released)
-    wanted = [Wanted(world.stages[0], world.lane, 10)]
-    assert await paced.ripe(world.connection, wanted, 10, 30.0) == [old]
-    assert set(await paced.ripe(world.connection, wanted, 10, 28.0)) == {old, due_later, released}
-    assert set(await paced.ripe(world.connection, wanted, 10, 0.0)) == {old, young, due_later, released}
+    await world.connection.execute(change.format("run_at = now() - interval '20 minutes'"), due_later)
+    await world.connection.execute(change.format("updated_at = now() - interval '20 minutes'"), released)
+    wanted = [LaneClaim(world.stages[0], world.lane, 10)]
+    assert await queue.ripe(world.connection, wanted, 10, 1800.0) == [old]
+    assert set(await queue.ripe(world.connection, wanted, 10, 600.0)) == {old, due_later, released}
+    assert set(await queue.ripe(world.connection, wanted, 10, 0.0)) == {old, young, due_later, released}
 
 
 # ---------------------------------------------------------------- (b) the inbox

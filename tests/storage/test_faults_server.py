@@ -9,16 +9,16 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from penstock import Penstock
+from penstock import Penstock, embedded
 from penstock.config import load
 from penstock.errors import DatabaseReadOnly, DatabaseTooOld
-from penstock.storage import database, embedded
+from penstock.storage import database
 from tests.cli.conftest import Call, call, warm
 from tests.crash.servers import OlderServer, folder_for_a_server, migrated_server
 
 __all__ = ["call", "warm"]  # fixtures
 _READ_ONLY = "The database is read-only (a standby, or a server in read-only mode)."
-_APP = "penstock.cli.demo_app:app"
+_APP = "penstock_demo.shop:app"
 
 
 async def test_a_server_that_is_too_old_is_refused_with_its_version(database_url: str, call: Call) -> None:
@@ -77,7 +77,7 @@ async def test_a_server_that_only_takes_reads_is_named_by_enqueue_and_every_comm
     await app.close()
     # The worker too ends at once: to wait in silence for a standby to become something else helps nobody.
     for command in (("migrate",), ("worker", "--app", _APP)):
-        ended = await asyncio.to_thread(call, *command, database_url=reads_only, seconds=20)
+        ended = await asyncio.to_thread(call, *command, database_url=reads_only, seconds=60)
         assert ended.returncode == 4, ended.stderr
         sentence, advice, _ = ended.stderr.splitlines()[-3:]
         assert sentence == f"penstock: {_READ_ONLY}"

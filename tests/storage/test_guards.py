@@ -11,7 +11,7 @@ import pytest
 from penstock.lifecycle import State
 from penstock.model import Finish
 from penstock.storage import lanes, queue, stages
-from penstock.storage.queue import Wanted
+from penstock.storage.queue import LaneClaim
 from tests.storage.world import World, build
 
 # ---------------------------------------------------------------- claim
@@ -58,7 +58,7 @@ async def test_a_claim_obeys_pause_and_cancel_at_once(world: World, what: str):
 async def test_a_claim_starts_behind_the_position_it_is_given(world: World):
     first, second = await world.put(2)
     at = (await world.row(first))["run_at"]
-    behind = [Wanted(world.stages[0], world.lane, 10, (at, first))]
+    behind = [LaneClaim(world.stages[0], world.lane, 10, (at, first))]
     a = await world.worker()
     assert [one.task_id for one in await queue.claim(world.connection, behind, 10, a)] == [second]
 
@@ -67,7 +67,7 @@ async def test_a_claim_takes_at_most_the_quota_of_each_lane(world: World):
     await world.put(3)
     others = [await world.put_one(lane="other") for _ in range(3)]
     other_lane = (await world.row(others[0]))["lane"]
-    wanted = [Wanted(world.stages[0], world.lane, 1), Wanted(world.stages[0], other_lane, 2)]
+    wanted = [LaneClaim(world.stages[0], world.lane, 1), LaneClaim(world.stages[0], other_lane, 2)]
     claimed = await queue.claim(world.connection, wanted, 10, await world.worker())
     assert sorted(one.lane == world.lane for one in claimed) == [False, False, True]
 
@@ -312,9 +312,9 @@ async def test_a_released_task_keeps_its_place_or_waits_as_long_as_it_is_told(wo
     before = (await world.row(task))["run_at"]
     await world.release(a, [await world.claim_one(a)])
     assert (await world.row(task))["run_at"] == before
-    await world.release(a, [await world.claim_one(a)], delay_seconds=60)
+    await world.release(a, [await world.claim_one(a)], delay_seconds=7200)
     wait = (await world.row(task))["run_at"] - datetime.now(UTC)
-    assert 50 < wait.total_seconds() < 70
+    assert 6600 < wait.total_seconds() < 7800
     assert await world.claim(a) == []
 
 

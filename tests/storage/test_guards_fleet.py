@@ -9,16 +9,17 @@ import asyncpg
 import pytest
 
 from penstock.config import Settings
-from penstock.engine.claim import Claimer
-from penstock.engine.events import Events
-from penstock.engine.upkeep.lanes import DeactivateLanes
-from penstock.engine.upkeep.rescue import Rescue
+from penstock.core.claim import Claimer
+from penstock.events import Events
 from penstock.failpoints import Failpoints
 from penstock.lifecycle import State
-from penstock.storage import lanes, outcomes, queue, stages, testing, workers
+from penstock.storage import lanes, outcomes, queue, stages, workers
 from penstock.storage.database import Link
 from penstock.storage.queries import load
 from penstock.storage.workers import Heartbeat
+from penstock.testing import statements as testing
+from penstock.upkeep.duties import DeactivateLanes
+from penstock.upkeep.rescue import Rescue
 from tests.storage.world import LEASE_SECONDS, World
 
 REPROCESS: dict[str, Any] = {"from_stage": None, "by": "me", "reset_attempts": True}
@@ -224,7 +225,7 @@ async def on(world: World) -> bool:
 
 async def looked_at(world: World) -> bool:
     """By workers: because it is on, or because somebody woke it."""
-    return world.lane in [lane.id for lane in await lanes.active(world.connection, [world.pipeline])]
+    return world.lane in [lane.id for lane in (await lanes.served(world.connection, [world.pipeline]))[0]]
 
 
 async def clean(connection: asyncpg.Connection) -> int:
@@ -369,7 +370,7 @@ async def test_a_limit_of_one_is_exact_among_claimers_that_race(world: World, cl
     await world.put(20)
     for _ in range(5):
         for claimer in claimers:
-            claimer.forget_dry()
+            claimer.turns.forget_dry()
         claimed = await asyncio.gather(*(claimer.claim({world.stages[0]: 5}) for claimer in claimers))
         assert sum(len(some) for some in claimed) == 1
         assert (await testing.depth(world.connection))[world.stages[0]][1] == 1

@@ -39,7 +39,7 @@ def _behind(first: str, url: str) -> str:
 
 async def test_a_silent_first_host_is_left_for_the_next_one(database_url: str, silent: str) -> None:
     url = f"{_behind(silent, database_url)}?{READ_WRITE}"
-    settings = load(database_url=url, connect_timeout_seconds=3)
+    settings = load(database_url=url, connect_timeout_seconds=60)
     connection = await database.connect(settings, url, purpose="test")
     assert await connection.fetchval("select 1") == 1
     await connection.close()
@@ -156,7 +156,7 @@ class _Server:
         self.host = host
         self._standby = standby
         said = {"in_hot_standby": "on" if standby else "off", "default_transaction_read_only": "off"}
-        self._said = SimpleNamespace(**(said if reports else {}))
+        self._said = SimpleNamespace(**(said if reports else {}), register_data_types=lambda types: None)
         self.terminated = False
 
     def get_server_version(self) -> Any:

@@ -6,9 +6,9 @@ import asyncpg
 import pytest
 
 from penstock.config import Settings
-from penstock.engine.upkeep.retention import Retention
 from penstock.storage import counts, lanes
 from penstock.storage.queries import load
+from penstock.upkeep.retention import Retention
 from tests.storage.test_guards_fleet import _enqueue as enqueue
 from tests.storage.test_guards_fleet import until_blocked
 from tests.storage.world import World
@@ -100,7 +100,7 @@ async def test_an_enqueue_that_waited_for_the_removal_opens_a_new_lane(world: Wo
     task = await asyncio.wait_for(enqueueing, 60)
     row = await world.row(task)
     assert row["lane"] != world.lane
-    assert [lane.id for lane in await lanes.active(world.connection, [world.pipeline])] == [row["lane"]]
+    assert [lane.id for lane in (await lanes.served(world.connection, [world.pipeline]))[0]] == [row["lane"]]
 
 
 @pytest.mark.parametrize("holds", ["waiting", "leased", "wake", "unfolded count", "active"])

@@ -78,7 +78,9 @@ class _Server:
     """Says one thing of itself when it is reached, and answers another when it is asked."""
 
     def __init__(self, *, in_hot_standby: str, answer: str) -> None:
-        self._said = SimpleNamespace(in_hot_standby=in_hot_standby, default_transaction_read_only="off")
+        self._said = SimpleNamespace(
+            in_hot_standby=in_hot_standby, default_transaction_read_only="off", register_data_types=lambda types: None
+        )
         self._answer = answer
         self.asked = 0
         self.terminated = False

@@ -213,7 +213,7 @@ async def test_pages_show_every_task_once_while_others_arrive(filled: asyncpg.Co
     place: Place | None = None
     while True:
         page = await reads.task_page(filled, wanted, after=place, limit=400)
-        seen += [row["task_id"] for row in page.rows]
+        seen += [row.task_id for row in page.rows]
         await filled.execute("insert into penstock.tasks (entry, job_id, input) values (1, 7, '{}')")
         if (place := page.next) is None:
             break
@@ -243,7 +243,7 @@ async def test_the_pages_of_a_state_add_up_to_its_tasks(
     place: Place | None = None
     while True:
         page = await reads.task_page(filled, wanted, after=place, limit=1000)
-        seen += [row["task_id"] for row in page.rows]
+        seen += [row.task_id for row in page.rows]
         if (place := page.next) is None:
             break
     assert len(seen) == len(set(seen))
@@ -257,7 +257,7 @@ async def test_pages_of_dead_letters_with_a_rare_filter_end_and_lose_nothing(fil
     place, seen = None, []
     while True:
         page = await dead_letters.page(filled, DeadLetterFilter(error_type="Rare"), after=place, limit=2)
-        seen += [row["task_id"] for row in page.rows]
+        seen += [row.task_id for row in page.rows]
         if (place := page.next) is None:
             break
     assert seen == [20_000, 10_000, 100]
@@ -308,7 +308,7 @@ async def test_a_copy_far_behind_its_job_costs_nothing_where_nobody_wants_it(fil
         assert bounds["last"] - bounds["first"] == 1999
         rows, indexes = await touched(filled, load("items").bounds, 77)
         assert (rows["tasks"] <= 3, indexes) == (True, {"tasks_job"})
-        rows, indexes = await touched(filled, load("exports").edits, 77, last)
+        rows, indexes = await touched(filled, load("exports", "penstock.console.storage").edits, 77, last)
         assert (rows["tasks"] <= 2, "tasks_edited" in indexes) == (True, True)
         rows, _ = await touched(filled, load("items").by_row, 77, bounds["last"] - 5, 50)
         assert rows["tasks"] <= 7

@@ -12,17 +12,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.engine import fire_times, schedule, scheduling
-from penstock.engine.events import NAMES, Event, Events
-from penstock.engine.schedule import ScheduleDefinition, fire_key, plan
-from penstock.engine.steering import schedules as steering
-from penstock.engine.upkeep import schedules as duty_module
-from penstock.engine.upkeep.schedules import Schedules
+from penstock.control import schedules as steering
 from penstock.errors import InvalidDefinition, NotKnown, UnknownTask, UsageError
+from penstock.events import NAMES, Event, Events
 from penstock.failpoints import FailpointHit, Failpoints
+from penstock.schedules import fire_times, schedule, scheduling
+from penstock.schedules.schedule import ScheduleDefinition, fire_key, plan
 from penstock.storage import schedules, stages
 from penstock.storage.database import translated
 from penstock.storage.stages import Declared
+from penstock.upkeep import schedules as duty_module
+from penstock.upkeep.schedules import Schedules
 from tests.unit.test_schedule import CHANGES, brute_force, crons
 
 # Found before pg_catalog's on the search path, so every `now()` in a statement is the test's.

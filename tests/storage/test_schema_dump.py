@@ -3,8 +3,9 @@
 import asyncpg
 import pytest
 
-from penstock.storage.dump import SCHEMA_FILE, dump, normalised
 from penstock.storage.migrate import schemas
+from tests.databases import BUNDLED
+from tools.dump_schema import SCHEMA_FILE, dump, normalised
 
 DUMPED_WITH_MAJOR_VERSION = 18
 
@@ -23,4 +24,4 @@ def test_what_differs_from_run_to_run_is_left_out():
 
 async def test_every_schema_that_the_migrations_create_is_known(connection: asyncpg.Connection) -> None:
     rows = await connection.fetch("select nspname from pg_namespace where nspname !~ '^pg_' and oid >= 16384")
-    assert {row[0] for row in rows} == set(schemas())
+    assert {row[0] for row in rows} == set(schemas(BUNDLED))

@@ -8,9 +8,9 @@ from uuid import uuid4
 from penstock.lifecycle import State
 from penstock.model import Advance, Claimed, Finish, Release
 from penstock.storage import lanes, queue, stages, tasks, workers
-from penstock.storage.queue import Wanted
+from penstock.storage.queue import LaneClaim
 
-LEASE_SECONDS = 10.0
+LEASE_SECONDS = 3600.0
 CRASH_LIMIT = 3
 RESCUE_LIMIT = 10
 
@@ -28,14 +28,7 @@ class World:
 
     async def worker(self, name: str = "test") -> int:
         return await workers.register(
-            self.connection,
-            supervisor=uuid4(),
-            name=name,
-            host="localhost",
-            pid=1,
-            version="test",
-            stages=list(self.stages),
-            lease_seconds=LEASE_SECONDS,
+            self.connection, supervisor=uuid4(), name=name, stages=list(self.stages), lease_seconds=LEASE_SECONDS
         )
 
     async def put(self, count: int = 1, **options: Any) -> list[int]:
@@ -54,7 +47,7 @@ class World:
         self, worker: int, count: int = 100, *, stage: int = 0, connection: Connection | None = None
     ) -> list[Claimed]:
         """From the front of the lane."""
-        wanted = [Wanted(self.stages[stage], self.lane, count)]
+        wanted = [LaneClaim(self.stages[stage], self.lane, count)]
         return await queue.claim(connection or self.connection, wanted, count, worker)
 
     async def claim_one(self, worker: int, *, stage: int = 0) -> Claimed:

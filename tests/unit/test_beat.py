@@ -1,10 +1,10 @@
 """The schedule of the loops with a fixed interval, by a clock that the test moves."""
 
 from penstock.config import Settings
-from penstock.engine.events import Events
-from penstock.engine.upkeep.duties import all_duties
-from penstock.engine.worker.beat import Beat
+from penstock.events import Events
 from penstock.failpoints import Failpoints
+from penstock.upkeep.duties import all_duties
+from penstock.workers.beat import Beat
 
 
 class Clock:

@@ -27,7 +27,8 @@ async def test_a_connection_accepted_as_its_server_closes_reaches_its_handler_or
             await asyncio.sleep(0)
         await stop_listening(server)
         begun = len(handled)
-        await asyncio.sleep(0.01)
+        for _ in range(ROUNDS):
+            await asyncio.sleep(0)
         gc.collect()
     assert not faults
     assert len(handled) == begun, "a handler began after the server was closed"

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.adaptation.decision import Decision, shrunk
+from penstock.adaptation.error_spike import ErrorSpike
+from penstock.adaptation.ingest_batch import IngestBatch, IngestBounds
+from penstock.adaptation.pressure import Pressure
+from penstock.brokers.relay_depths import relay_ahead
 from penstock.config import load
-from penstock.engine.control.decision import Decision, shrunk
-from penstock.engine.control.error_spike import ErrorSpike
-from penstock.engine.control.ingest_batch import IngestBatch, IngestBounds
-from penstock.engine.control.lock_expiry import lock_expiry
-from penstock.engine.control.pressure import Pressure
-from penstock.engine.control.provider_pace import Outcome, Pace, PaceBounds
-from penstock.engine.control.relay_ahead import relay_ahead
+from penstock.extensions.catalogue.provider_pace import Outcome, Pace, PaceBounds
+from penstock.workers.slice import lock_expiry
 
 share = st.floats(0, 1)
 milliseconds = st.floats(0, 1e6)

@@ -2,11 +2,11 @@
 
 from contextlib import asynccontextmanager
 
-from penstock.engine.events import Events
-from penstock.engine.observe.counter import Counter
-from penstock.engine.observe.exposition import Exposition
-from penstock.engine.report import tell_crashed, tell_rescued, tell_stale
+from penstock.core.report import tell_crashed, tell_rescued, tell_stale
+from penstock.events import Events
 from penstock.model import Release
+from penstock.observe.counter import Counter
+from penstock.observe.exposition import Exposition
 
 
 def given_back(*stages: int) -> list[Release]:

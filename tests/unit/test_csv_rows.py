@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.intake.csv_rows import read, shape_of_head
-from penstock.intake.refused import FileRefused
+from penstock.console.files.csv_rows import read, shape_of_head
+from penstock.console.files.refused import FileRefused
 
 
 def source(data: bytes, size: int = 7) -> Callable[[], bytes]:

@@ -15,9 +15,10 @@ import yaml
 
 from penstock import version
 from penstock.cli.app import root
-from penstock.config import Settings
-from penstock.engine.observe.exposition import GAUGES
-from penstock.service.metrics import METRICS
+from penstock.config import Settings, setting_fields
+from penstock.console.http.metrics import METRICS
+from penstock.extension import declared_settings
+from penstock.observe.exposition import GAUGES
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CONTAINERFILE = DEPLOY / "Containerfile"
@@ -110,7 +111,7 @@ def option(words: list[str], name: str) -> str:
 
 
 def test_every_variable_is_a_setting() -> None:
-    known = {f"PENSTOCK_{name.upper()}" for name in Settings.model_fields}
+    known = {f"PENSTOCK_{name.upper()}" for name in setting_fields([Settings, *declared_settings()])}
     found = {(path.name, name) for path in FILES for name in re.findall(r"\bPENSTOCK_[A-Z_]+\b", path.read_text())}
     assert len(found) > 20
     assert not {one for one in found if one[1] not in known}

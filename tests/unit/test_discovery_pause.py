@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from penstock.config import Settings
-from penstock.engine.worker.discovery import Discovery
+from penstock.workers.discovery import Discovery
 
 
 async def _pausing(wake: asyncio.Event) -> None:
@@ -30,5 +30,5 @@ async def test_a_wake_up_in_the_moment_of_the_stop_does_not_swallow_the_stop(tur
     for _ in range(turns):
         await asyncio.sleep(0)
     loop.cancel()
-    await asyncio.wait({loop}, timeout=2)
+    await asyncio.wait({loop}, timeout=60)
     assert loop.cancelled()

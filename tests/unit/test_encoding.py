@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from penstock.intake.csv_rows import read, shape_of_head
-from penstock.intake.encoding import encoding_of
-from penstock.intake.preview import Preview, Reading, look
-from penstock.intake.refused import FileRefused
+from penstock.console.files.csv_rows import read, shape_of_head
+from penstock.console.files.encoding import encoding_of
+from penstock.console.files.preview import Preview, Reading, look
+from penstock.console.files.refused import FileRefused
 
 QUALITY = Path(os.environ.get("PENSTOCK_QUALITY", Path(__file__).parents[3] / "shared" / "quality"))
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from penstock.envelope import LARGEST_BYTES, Envelope, UnknownVersion, Unreadable, decode, job_id_of, reference
+from penstock.brokers.envelope import LARGEST_BYTES, Envelope, UnknownVersion, Unreadable, decode, job_id_of, reference
 
 INSTALLATION = UUID("6b1f7f0e-9a55-4f6e-8a0b-1d2c3b4a5968")
 

@@ -10,10 +10,10 @@ import jsonschema
 import orjson
 import pytest
 
-from penstock.envelope import Envelope, UnknownVersion, Unreadable, decode, job_id_of
-from penstock.envelope_schema import schema
+from penstock.brokers.envelope import Envelope, UnknownVersion, Unreadable, decode, job_id_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "messages.md"
+SCHEMA, EXAMPLE = re.findall(r"```json\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[:2]
 GOOD: dict[str, Any] = orjson.loads(
     Envelope(
         job_id=job_id_of(UUID(int=1), 7),
@@ -89,7 +89,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 
 
 def allowed(message: Any) -> bool:
-    return jsonschema.Draft202012Validator(schema()).is_valid(message)
+    return jsonschema.Draft202012Validator(orjson.loads(SCHEMA)).is_valid(message)
 
 
 def test_what_the_relay_writes_is_allowed() -> None:
@@ -111,7 +111,5 @@ def test_schema_and_reader_refuse(path: str, value: Any) -> None:
     assert not allowed(message)
 
 
-def test_the_page_shows_this_schema_and_a_message_that_fits() -> None:
-    shown, example = re.findall(r"```json\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[:2]
-    assert orjson.loads(shown) == schema(), "copy penstock.envelope_schema.schema() into docs/messages.md"
-    assert allowed(orjson.loads(example)) and decode(example.encode()).version == 1
+def test_the_message_on_the_page_fits_the_schema() -> None:
+    assert allowed(orjson.loads(EXAMPLE)) and decode(EXAMPLE.encode()).version == 1

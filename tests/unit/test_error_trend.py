@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from penstock.engine.error_groups import TREND_PARTS, Parts
+from penstock.insight.error_groups import TREND_PARTS, Parts
 
 NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.intake.export.formulas import BEGINNINGS, PATTERN, guard, unguard
+from penstock.console.files.export.formulas import BEGINNINGS, PATTERN, guard, unguard
 
 # Texts that begin with many of the signs in question are rare by chance.
 TEXTS = st.builds(str.__add__, st.text("'=+-@\t\r\n＝a", max_size=4), st.text(max_size=10))

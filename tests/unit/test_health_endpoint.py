@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import orjson
 import pytest
 
-from penstock.service.health import Endpoint
+from penstock.console.http.health import Endpoint
 
 
 class Watched:

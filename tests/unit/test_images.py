@@ -11,10 +11,10 @@ import pytest
 import zxingcpp
 from PIL import ExifTags, Image, ImageDraw
 
+from penstock.console.files.capped import Caps
+from penstock.console.files.images import Code, ImageFacts, ImageReader
+from penstock.console.files.refused import FileRefused
 from penstock.errors import TransientError
-from penstock.intake.capped import Caps
-from penstock.intake.images import Code, ImageFacts, ImageReader
-from penstock.intake.refused import FileRefused
 
 MB = 1024 * 1024
 GTIN = "4006381333931"

@@ -3,8 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from penstock.engine.job_eta import cause_of
-from penstock.engine.pace_cause import Cause
+from penstock.insight.waiting import Cause, cause_of_job
 from penstock.lifecycle import JobState
 
 NOW = datetime(2030, 1, 2, 3, 4, tzinfo=UTC)
@@ -28,7 +27,7 @@ def head(stage: int, **told: Any) -> dict[str, Any]:
 
 def cause(*heads: dict[str, Any]) -> Cause | None:
     live = [{"stages": [1, 2], "status": {}}]
-    return cause_of({}, JobState.RUNNING, importing=False, heads=heads, live=live, running={1: 1}, now=NOW)
+    return cause_of_job({}, JobState.RUNNING, importing=False, heads=heads, live=live, running={1: 1}, now=NOW)
 
 
 LATER = {"run_at": NOW + timedelta(minutes=9), "attempt": 1}
@@ -40,7 +39,7 @@ def test_where_everything_is_due_later_nothing_gets_past_it() -> None:
     assert (met.sentence, met.stops) == ("try 2 of 3 in 9 min", True)
     unfound = cause(head(1, **LATER, cause="not_found"))
     assert unfound is not None
-    assert unfound.sentence == "what was not found is looked for again, as try 2, in 9 min"
+    assert unfound.sentence == "retrying unmatched rows in 9 min (attempt 2)"
 
 
 def test_what_is_due_later_does_not_hold_up_a_stage_that_has_something_to_do() -> None:

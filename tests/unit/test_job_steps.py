@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from penstock.engine.job_steps import Steps, steps_of
+from penstock.insight.job_steps import Steps, steps_of
 from penstock.lifecycle import JobState
 
 

@@ -9,8 +9,8 @@ import pytest
 import xlsxwriter
 from PIL import Image
 
-from penstock.intake.kinds import kind_of
-from penstock.intake.refused import FileRefused
+from penstock.console.files.kinds import kind_of
+from penstock.console.files.refused import FileRefused
 
 
 def archive(*names: str) -> bytes:

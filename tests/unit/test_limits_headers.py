@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.rate_headers import asked_wait_seconds, wait_asked_by
-from penstock.engine.retry import ErrorClass, RetryPolicy, classify
+from penstock.core.retry import ErrorClass, RetryPolicy, classify
 from penstock.errors import ThrottledError
+from penstock.limits.rate_headers import asked_wait_seconds, wait_asked_by
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from penstock.engine.circuits import Reply, judged
-from penstock.engine.permits import LimiterBusy, Permits
-from penstock.engine.waiting_line import Waiter, WaitingLine
 from penstock.errors import PermanentError, ThrottledError, TransientError
+from penstock.limits.circuits import Reply, judged
+from penstock.limits.permits import LimiterBusy, Permits
+from penstock.limits.waiting_line import Waiter, WaitingLine
 from penstock.storage.limits import Grant
 
 

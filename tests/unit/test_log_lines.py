@@ -4,8 +4,8 @@ import orjson
 import pytest
 
 from penstock.config import load
-from penstock.engine.events import Event
-from penstock.engine.observe.logs import log_subscriber
+from penstock.events import Event
+from penstock.observe.logs import log_subscriber
 
 THOUSAND = list(range(1, 1001))
 

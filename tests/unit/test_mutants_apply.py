@@ -51,10 +51,10 @@ def test_every_area_around_the_engine_has_mutants(area: str):
 
 
 def test_a_mutant_of_an_application_is_planted_in_the_queries_that_it_runs():
-    from penstock.apps.catalogue import products
+    from penstock.extensions.catalogue import products
 
     planted = Mutant(
-        name="sku", file="apps/catalogue/sql/products.sql", query="by_sku", text="limit 1", becomes="limit 2"
+        name="sku", file="extensions/catalogue/sql/products.sql", query="by_sku", text="limit 1", becomes="limit 2"
     )
     before = products._sql.by_sku
     try:
@@ -71,7 +71,7 @@ from tests.mutants import plugin
 from tests.mutants.catalogue import mutant
 one = mutant("catalogue: products.by_sku prefers a product without a brand")
 plugin._plant(one)
-from penstock.apps.catalogue import products
+from penstock.extensions.catalogue import products
 assert one.becomes in products._sql.by_sku, products._sql.by_sku
 """
     subprocess.run([sys.executable, "-c", script], cwd=SOURCE.parents[1], check=True)
@@ -89,14 +89,14 @@ def test_a_mutant_of_the_engine_is_planted_in_the_queries_that_it_runs():
         planted.queries()._texts["claim"] = before
 
 
-DEVICES = Mutant(name="curl", file="service/devices.py", text='("curl", "curl")', becomes='("curl", "planted")')
+DEVICES = Mutant(name="curl", file="console/http/devices.py", text='("curl", "curl")', becomes='("curl", "planted")')
 
 
 def test_a_mutant_in_python_is_planted_when_its_module_is_imported(monkeypatch: pytest.MonkeyPatch):
     name = DEVICES.module()
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     # Set before it is taken away, so that the changed module goes with this test.
-    monkeypatch.setattr("penstock.service.devices", None, raising=False)
+    monkeypatch.setattr("penstock.console.http.devices", None, raising=False)
     monkeypatch.setitem(sys.modules, name, ModuleType(name))
     monkeypatch.delitem(sys.modules, name)
     plugin._plant(DEVICES)
@@ -105,13 +105,13 @@ def test_a_mutant_in_python_is_planted_when_its_module_is_imported(monkeypatch: 
 
 def test_a_mutant_whose_module_was_imported_before_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, DEVICES.module(), ModuleType(DEVICES.module()))
-    with pytest.raises(LookupError, match=r"penstock\.service\.devices was imported before"):
+    with pytest.raises(LookupError, match=r"penstock\.console\.http\.devices was imported before"):
         plugin._plant(DEVICES)
 
 
 def test_a_package_is_imported_without_the_name_of_its_file():
-    one = Mutant(name="near", file="apps/article_search/near/__init__.py", text="")
-    assert one.module() == "penstock.apps.article_search.near"
+    one = Mutant(name="near", file="extensions/articles/near/__init__.py", text="")
+    assert one.module() == "penstock.extensions.articles.near"
 
 
 def test_shards_hold_every_mutant_once_and_spread_neighbours():

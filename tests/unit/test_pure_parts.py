@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.adaptation.claim_size import claim_size, ewma, pause_seconds
 from penstock.config import load, origin
-from penstock.engine.control.claim_size import claim_size, ewma
-from penstock.engine.control.polling import pause_seconds
-from penstock.engine.payload import clean_text, decode, encode
-from penstock.engine.retry import ErrorClass, RetryPolicy, classify, retry_after_seconds
-from penstock.engine.worker.inbox import Held, Inbox, Refusal
+from penstock.core.payload import clean_text, decode, encode
+from penstock.core.retry import ErrorClass, RetryPolicy, classify, retry_after_seconds
 from penstock.errors import InvalidSetting, NotStorable, PermanentError, ThrottledError, TransientError, UsageError
 from penstock.failpoints import FailpointHit, Failpoints
 from penstock.model import Claimed, Priority, priority_number
+from penstock.workers.inbox import Held, Inbox, Refusal
 
 json_values = st.recursive(
     st.none()

@@ -11,8 +11,9 @@ from cronsim import CronSim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.fire_times import in_words
-from penstock.engine.schedule import (
+from penstock.errors import InvalidDefinition
+from penstock.schedules.fire_times import in_words
+from penstock.schedules.schedule import (
     FIRES_PER_PLAN,
     ScheduleDefinition,
     fire_key,
@@ -22,7 +23,6 @@ from penstock.engine.schedule import (
     next_fire,
     plan,
 )
-from penstock.errors import InvalidDefinition
 
 ZONES = (
     "UTC",

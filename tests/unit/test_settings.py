@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from penstock import config
-from penstock.config import Settings, allowed, load, unknown_variables
+from penstock.config import Settings, allowed, load, setting_fields, unknown_variables
 from penstock.errors import InvalidSetting, UsageError
+from penstock.extension import declared_settings
 from penstock.failpoints import Failpoints
 
 
@@ -30,8 +31,8 @@ def test_a_wrong_value_is_named_with_what_is_allowed(monkeypatch: pytest.MonkeyP
 
 
 def test_every_setting_can_say_what_it_may_be():
-    for name in Settings.model_fields:
-        assert allowed(name)
+    for _, _, field in setting_fields([Settings, *declared_settings()]).values():
+        assert allowed(field)
 
 
 @pytest.mark.parametrize(

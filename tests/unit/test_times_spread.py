@@ -1,14 +1,15 @@
 """Percentiles out of counters of buckets, and what sets the pace of a stage."""
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from penstock.engine.history import point_of, step_of
-from penstock.engine.observe.times_spread import BUCKETS, bucket_of, percentile_seconds
-from penstock.engine.pace_cause import Load, cause_of
+from penstock.insight.history import point_of, step_of
+from penstock.insight.waiting import Waiting, cause_of, limited_by, paused
+from penstock.observe.times_spread import BUCKETS, bucket_of, percentile_seconds
 from penstock.storage.limits import KnownLimit
 
 
@@ -47,20 +48,9 @@ def test_a_replay_that_takes_counts_back_shows_no_negative_number() -> None:
     assert point.waiting is None
 
 
-def load(**more: Any) -> Load:
-    usual = {
-        "waiting": 10,
-        "running": 2,
-        "due_seconds": 0.0,
-        "max_running": None,
-        "workers": 1,
-        "processors": {"idle": 1, "busy": 1},
-        "paused_at": None,
-        "paused_by": None,
-        "pause_reason": None,
-        "held": 0,
-    }
-    return Load(**{**usual, **more})
+def load(**more: Any) -> Waiting:
+    usual = {"running": 2, "processors": {"idle": 1, "busy": 1}}
+    return Waiting(**{**usual, **more})
 
 
 def limit(**more: Any) -> KnownLimit:
@@ -87,14 +77,14 @@ def limit(**more: Any) -> KnownLimit:
 @pytest.mark.parametrize(
     ("seen", "key", "cause"),
     [
-        (load(waiting=0), None, None),
+        (load(waiting=False), None, None),
         (load(), None, None),
         (
-            load(paused_at=datetime.now(UTC), paused_by="ann", pause_reason="new prices"),
+            load(stage_paused=paused("ann", "new prices")),
             None,
             "paused by ann: new prices",
         ),
-        (load(workers=0), None, "no live worker serves it"),
+        (load(served=False), None, "no live worker serves it"),
         (load(max_running=2), None, "at most 2 run at a time"),
         (load(), limit(), "limited by wikidata 5/s"),
         (load(), limit(rate=None), None),
@@ -103,11 +93,11 @@ def limit(**more: Any) -> KnownLimit:
         (load(processors={"busy": 4, "idle": 0}), None, "all 4 processors are busy"),
         (load(due_seconds=540.0, processors={"busy": 4}), None, "the next one is due in 9 min"),
         (load(due_seconds=0.2), limit(), "limited by wikidata 5/s"),
-        (load(due_seconds=None, held=1), None, "what waits is in paused lanes"),
+        (load(lane_paused=True), None, "what waits is in paused lanes"),
     ],
 )
-def test_a_backlog_says_what_sets_its_pace(seen: Load, key: KnownLimit | None, cause: str | None) -> None:
-    found = cause_of(seen, key)
+def test_a_backlog_says_what_sets_its_pace(seen: Waiting, key: KnownLimit | None, cause: str | None) -> None:
+    found = cause_of(seen if key is None else replace(seen, limited_by=limited_by(key)))
     assert (found and found.sentence) == cause
 
 
@@ -116,13 +106,13 @@ def test_a_backlog_says_what_sets_its_pace(seen: Load, key: KnownLimit | None, c
     [
         (load(max_running=2), False),
         (load(processors={"busy": 4}), False),
-        (load(paused_at=datetime.now(UTC)), True),
-        (load(workers=0), True),
+        (load(stage_paused="paused"), True),
+        (load(served=False), True),
         (load(due_seconds=540.0), True),
-        (load(due_seconds=None, held=1), True),
+        (load(lane_paused=True), True),
     ],
 )
-def test_the_pace_of_the_last_minute_tells_no_end_of_what_stands_still(seen: Load, stops: bool) -> None:
-    found = cause_of(seen, None)
+def test_the_pace_of_the_last_minute_tells_no_end_of_what_stands_still(seen: Waiting, stops: bool) -> None:
+    found = cause_of(seen)
     assert found is not None
     assert found.stops is stops

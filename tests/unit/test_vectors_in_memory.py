@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from penstock.apps.article_search.near.rows import Rows
+from penstock.extensions.articles.near.rows import Rows
 
 DIMENSIONS = 64
 MANY = 30_000

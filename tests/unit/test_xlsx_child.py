@@ -10,12 +10,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from penstock.console.files.capped import CappedChild, Caps
+from penstock.console.files.refused import FileRefused
 from penstock.errors import TransientError
-from penstock.intake.capped import CappedChild, Caps
-from penstock.intake.refused import FileRefused
 
 ROOT = Path(__file__).resolve().parents[2]
-CAPS = Caps(memory_mb=100, cpu_seconds=2, answer_seconds=20.0)
+CAPS = Caps(memory_mb=100, cpu_seconds=2, answer_seconds=60.0)
 MB = 1024 * 1024
 
 
@@ -122,6 +122,7 @@ def test_a_parser_cannot_fill_the_disk(child):
 
 
 def test_garbage_instead_of_an_answer_is_a_refusal(child):
+    answers(child, "eat", mb=1)  # between exec and its first instruction a process has no command line
     descriptor = int(psutil.Process(child.pid).cmdline()[4])
     with pytest.raises(FileRefused, match="a frame of"):
         answers(child, "garbage", descriptor=descriptor)
@@ -152,7 +153,7 @@ def test_a_child_knows_no_secrets_and_is_capped_in_its_own_session(child, monkey
 @pytest.mark.parametrize("doing", ["hang", "spin"])
 def test_a_child_ends_with_its_parent_even_when_it_is_busy(doing):
     program = (
-        "import sys; from penstock.intake.capped import CappedChild, Caps\n"
+        "import sys; from penstock.console.files.capped import CappedChild, Caps\n"
         "child = CappedChild('tests.unit.unruly_parser', Caps(memory_mb=100, cpu_seconds=60, answer_seconds=60.0), "
         "subject='x')\n"
         "list(child.ask({'do': 'echo'})); print(child.pid, flush=True)\n"

@@ -10,8 +10,8 @@ import psutil
 import pytest
 from PIL import Image
 
-from penstock.intake.refused import FileRefused
-from penstock.intake.zip_images import ZipSkipped, entries
+from penstock.console.files.refused import FileRefused
+from penstock.console.files.zip_images import ZipSkipped, entries
 
 MB = 1024 * 1024
 

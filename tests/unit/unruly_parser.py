@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 
-from penstock.intake.refused import FileRefused
+from penstock.console.files.refused import FileRefused
 
 MB = 1024 * 1024
 

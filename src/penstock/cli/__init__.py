@@ -18,11 +18,14 @@ def main() -> None:
 def called(command: Any, arguments: Sequence[str]) -> int:
     """The exit code. What the parser refuses is told here, because the parser itself knows nothing of ``-o json``."""
     from penstock.cli import parsing
+    from penstock.errors import UsageError
 
     try:
         ended = command(parsing.as_meant(arguments), prog_name="penstock", standalone_mode=False)
     except Exception as error:
-        if not parsing.refused_by_parser(error):
-            raise
-        return parsing.tell(error, arguments)
+        if parsing.refused_by_parser(error):
+            return parsing.tell(error, arguments)
+        if isinstance(error, UsageError):
+            return parsing.told(error, arguments)
+        raise
     return ended if isinstance(ended, int) else 0

@@ -1,18 +1,24 @@
 """Which commands there are. Each is one file with ``register(app)``, imported when it is called.
 
-`penstock --help` reads the lines below and imports none of them, so it stays quick however many there are.
+`penstock --help` reads the lines below and those of the extensions, and imports none of the modules, so it stays quick
+however many there are.
 """
 
 import importlib
-import importlib.util
+import os
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from penstock.cli.command import accept_global_options
+from penstock import extras
+from penstock.errors import PenstockError
+from penstock.extension import Extension, declared, discovered
+from penstock.terminal.command import accept_global_options
+from penstock.terminal.groups import WholeSentences, new_app
 
-# Name → what it does, in the order of the help. The module is the name with "_" for "-".
+# Name → what it does, in the order of the help. The module is the name with "_" for "-", or stands below.
 COMMANDS: dict[str, str] = {
     "up": "Start everything on this machine: database, workers, HTTP service.",
     "serve": "Run the HTTP service in the foreground, without workers.",
@@ -30,10 +36,6 @@ COMMANDS: dict[str, str] = {
     "dead-letters": "Look at, edit and replay tasks that ran out of attempts.",
     "schedules": "List, pause and fire schedules.",
     "limits": "Fleet-wide budgets per key.",
-    "catalogue": "Enrich product lists: the local products, imports, exports, watched folders.",
-    "sites": "Analyse websites: add them, watch them, edit their prompts, report.",
-    "articles": "Write, import and find articles, and look after their index.",
-    "link": "Match records against Wikidata: import, match, review, export.",
     "users": "Who may use the service: create, list, let in, disable, roles, passwords.",
     "tokens": "Create, list and revoke tokens for programs.",
     "settings": "Features and retention, as admins change them while everything runs.",
@@ -42,6 +44,17 @@ COMMANDS: dict[str, str] = {
     "config": "Show every setting, its value and where it came from.",
     "version": "Print the version.",
 }
+# Commands that an extra brings: module, extra.
+_BROUGHT = {
+    "serve": ("penstock.cli.serve", "console"),
+    "up": ("penstock.cli.up", "console"),
+    "items": ("penstock.cli.items", "console"),
+    "settings": ("penstock.cli.settings", "console"),
+    "users": ("penstock.cli.users", "console"),
+    "tokens": ("penstock.cli.tokens", "console"),
+    "bench": ("penstock_bench", "all"),
+    "demo": ("penstock_demo.command", "all"),
+}
 _EPILOG = "Every command takes -o json. Settings come from PENSTOCK_… variables; `penstock config show` lists them."
 
 
@@ -49,65 +62,95 @@ class LazyCommands(TyperGroup):
     """Knows the names; imports a command's module when that command is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [name for name in COMMANDS if importlib.util.find_spec(module_of(name)) is not None]
+        return list(self.described(ctx))
+
+    def described(self, ctx: Any) -> dict[str, str]:
+        return _own() | _brought_by(_installed_in(ctx))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        if cmd_name in _BROUGHT:
+            extras.require(_BROUGHT[cmd_name][1], f"`penstock {cmd_name}`")
+        if cmd_name in COMMANDS:
+            made = _made(COMMANDS[cmd_name], module_of(cmd_name), cmd_name)
+        elif (extension := _bringing(cmd_name, ctx)) is not None:
+            if extension.extra is not None:
+                extras.require(extension.extra, f"`penstock {cmd_name}`")
+            made = _made(*extension.commands[cmd_name], cmd_name)
+        else:
             return None
-        if cmd_name not in self.commands:
-            self.commands[cmd_name] = load(cmd_name)
-        return self.commands[cmd_name]
+        return self.commands.setdefault(cmd_name, made)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """A mistyped name is compared with all names, so all of them are loaded: the one slow case."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             for name in self.list_commands(ctx):
                 self.get_command(ctx, name)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+            formatter.write_dl(list(_own().items()))
+        try:
+            brought = _brought_by(_installed_in(ctx))
+        except PenstockError as error:
+            brought = {"–": str(error)}
+        if brought:
+            with formatter.section("Extensions"):
+                formatter.write_dl(list(brought.items()))
 
 
-class WholeSentences(TyperGroup):
-    """Lists its commands with the first sentence of each, where the usual list would cut it in the middle."""
+def _own() -> dict[str, str]:
+    return {
+        name: says for name, says in COMMANDS.items() if name not in _BROUGHT or extras.installed(_BROUGHT[name][1])
+    }
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        rows = []
-        for name in self.list_commands(ctx):
-            described = self.get_command(ctx, name)
-            text = " ".join((described.help or "" if described is not None else "").split())
-            rows.append((name, f"{text.split('. ')[0].removesuffix('.')}."))
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+
+def _brought_by(extensions: Iterable[Extension]) -> dict[str, str]:
+    """name → help. Raises :class:`InvalidExtension` for a name that Penstock or another extension has."""
+    found: dict[str, str] = {}
+    for extension in extensions:
+        for name, (says, _) in extension.commands.items():
+            if name in COMMANDS or name in found:
+                raise extension.refused(f"its command {name!r} is there already")
+            found[name] = says
+    return found
+
+
+def _bringing(command: str, ctx: Any) -> Extension | None:
+    """Also one that the application lacks: its commands say so."""
+    for extensions in (_installed_in(ctx), declared()):
+        _brought_by(extensions)
+        for extension in extensions:
+            if command in extension.commands:
+                return extension
+    return None
+
+
+def _installed_in(ctx: Any) -> Sequence[Extension]:
+    """Those of the application that was named, or all that run on this machine."""
+    named = (ctx and ctx.params.get("app")) or os.environ.get("PENSTOCK_APP")
+    if not named:
+        return discovered()
+    from penstock.core.loading import extensions_of
+
+    return extensions_of(named)
 
 
 def module_of(name: str) -> str:
-    return f"penstock.cli.{name.replace('-', '_')}"
+    return _BROUGHT[name][0] if name in _BROUGHT else f"penstock.cli.{name.replace('-', '_')}"
 
 
-def load(name: str) -> Any:
+def _made(says: str, module: str, name: str) -> Any:
     """One command, or a group of them when its file registers several (or a callback)."""
-    app = new_app(help=COMMANDS[name], cls=WholeSentences)
-    importlib.import_module(module_of(name)).register(app)
+    app = new_app(help=says, cls=WholeSentences)
+    importlib.import_module(module).register(app)
     if len(app.registered_commands) > 1 and app.registered_callback is None:
         accept_global_options(app)
     command = typer.main.get_command(app)
     command.name = name
     return command
-
-
-def new_app(**options: Any) -> typer.Typer:
-    """Plain help and plain errors: rich would cost a tenth of a second and break lines in logs."""
-    return typer.Typer(
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        no_args_is_help=True,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-        **options,
-    )
 
 
 def root() -> Any:

@@ -11,14 +11,18 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 
+import orjson
+
+from penstock.cli.database import Brought
 from penstock.errors import PenstockError, UsageError
 
 # Between the command line and the user's module stand only frames like these, which tell nobody anything.
-_NOT_THE_USERS = ("importlib", "penstock/engine/reference.py", "penstock/engine/worker/process.py")
+_NOT_THE_USERS = ("importlib", "penstock/core/reference.py", "penstock/core/loading.py")
 
 
-async def check(reference: str, only: Sequence[str] = ()) -> None:
+async def check(reference: str, only: Sequence[str] = ()) -> Brought:
     """Raises a UsageError that says what is wrong; a module that fails on import shows its traceback on stderr."""
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "penstock.cli.app_check", reference, *only, stdout=asyncio.subprocess.PIPE
@@ -30,7 +34,7 @@ async def check(reference: str, only: Sequence[str] = ()) -> None:
             child.kill()
             await child.wait()
     if child.returncode == 0:
-        return
+        return Brought.from_json(orjson.loads(said))
     raise UsageError(
         said.decode()
         or f"Importing {reference} ended the process (exit code {child.returncode}). A module that is imported must"
@@ -38,15 +42,15 @@ async def check(reference: str, only: Sequence[str] = ()) -> None:
     )
 
 
-def problem_of(reference: str, only: Iterable[str]) -> str | None:
-    """What keeps a worker from serving it, as a sentence, or None."""
-    from penstock.cli.extensions import EXTENSIONS
-    from penstock.engine.worker.process import load_app
+def looked_at(reference: str, only: Iterable[str]) -> Brought | str:
+    """Or what keeps a worker from serving it, as a sentence."""
+    from penstock.core.loading import load_app
+    from penstock.terminal.served import carried
 
     try:
         # Its traceback is shown below, without the frames that are ours.
         with contextlib.redirect_stderr(io.StringIO()):
-            app = load_app(reference, EXTENSIONS)
+            app = load_app(reference, carried())
     except PenstockError as error:
         if error.__cause__ is not None:
             sys.stderr.write(_users_part(error.__cause__))
@@ -56,7 +60,7 @@ def problem_of(reference: str, only: Iterable[str]) -> str | None:
     missing = sorted(set(only) - known)
     if missing:
         return f"--only {missing[0]!r} names nothing in {reference}. It serves {', '.join(sorted(known)) or 'nothing'}."
-    return None
+    return Brought.of(app.extensions.values())
 
 
 def _users_part(error: BaseException) -> str:
@@ -71,12 +75,12 @@ def main() -> None:
     answer = os.dup(1)
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
-    problem = problem_of(sys.argv[1], sys.argv[2:])
-    if problem is not None:
-        os.write(answer, problem.encode())
+    found = looked_at(sys.argv[1], sys.argv[2:])
+    with os.fdopen(answer, "wb") as out:
+        out.write(found.encode() if isinstance(found, str) else orjson.dumps(asdict(found)))
     sys.stderr.flush()
     # Without the end of an interpreter: threads that the module started must not hold this up.
-    os._exit(0 if problem is None else 2)
+    os._exit(2 if isinstance(found, str) else 0)
 
 
 if __name__ == "__main__":

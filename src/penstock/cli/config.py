@@ -4,12 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from penstock.cli.command import accept_global_options, command
-from penstock.cli.output import Column
-from penstock.cli.session import Session
+from penstock.terminal.command import accept_global_options, command
+from penstock.terminal.output import Column
+from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from penstock.config import Settings
+    from penstock.extension import Extension
 
 
 def register(app: typer.Typer) -> None:
@@ -18,8 +21,16 @@ def register(app: typer.Typer) -> None:
     @command(app)
     def show(session: Session) -> None:
         """Every setting: its value, where it came from, what it does. Passwords are not shown."""
+        from penstock.core.loading import extensions_of
+        from penstock.errors import UsageError
+
         session.warn_of_unknown_variables()
-        rows = described(session.settings, session.options.overrides)
+        try:
+            extensions = extensions_of(session.app_reference)
+        except UsageError as error:
+            session.out.warn(f"Settings of extensions are not shown. {error}")
+            extensions = ()
+        rows = described(session.settings, session.options.overrides, extensions)
         columns = [
             Column(key="variable", title="setting"),
             Column(key="value", title="value", show=lambda value: "–" if value is None else str(value)),
@@ -29,19 +40,24 @@ def register(app: typer.Typer) -> None:
         session.out.table(rows, columns)
 
 
-def described(settings: "Settings", overrides: dict[str, Any]) -> list[dict[str, Any]]:
-    """One row per setting, in the order they are declared."""
-    from penstock.config import PREFIX, Settings, origin
+def described(
+    settings: "Settings", overrides: dict[str, Any], extensions: "Sequence[Extension]"
+) -> list[dict[str, Any]]:
+    """One row per setting, in the order they are declared; those of extensions come last."""
+    from penstock.config import PREFIX, Settings, origin, setting_fields
+
+    kinds = [kind for one in extensions if (kind := one.find(one.settings)) is not None]
+    values = {Settings: settings} | {kind: settings.of(kind) for kind in kinds}
 
     return [
         {
             "setting": name,
             "variable": f"{PREFIX}{name.upper()}",
-            "value": _shown(getattr(settings, name)),
+            "value": _shown(getattr(values[kind], own_name)),
             "origin": origin(name, overrides),
             "description": field.description,
         }
-        for name, field in Settings.model_fields.items()
+        for name, (kind, own_name, field) in setting_fields(values).items()
     ]
 
 

@@ -2,14 +2,16 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.config import Settings
+from penstock import embedded
+from penstock.config import Settings, setting_fields
 from penstock.errors import DatabaseError
-from penstock.storage import database, embedded, migrate
+from penstock.extension import Extension
+from penstock.storage import database, migrate
 from penstock.storage.dialer import require_writes
 
 _PASSWORD_OF_USER = re.compile(r"^(\w+://[^:/?#@]*):.*@", re.DOTALL)
@@ -36,6 +38,24 @@ class Place:
         if self.server is not None:
             with suppress(DatabaseError):
                 self.server.ensure_running()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brought:
+    """By the extensions of an application, for those who must not import it."""
+
+    migrations: tuple[migrate.Migration, ...]
+    settings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, extensions: Collection[Extension]) -> "Brought":
+        kinds = [kind for one in extensions if (kind := one.find(one.settings)) is not None]
+        return cls(migrations=migrate.migrations_of(extensions), settings=tuple(setting_fields(kinds)))
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> "Brought":
+        made = tuple(migrate.Migration(**one) for one in told["migrations"])
+        return cls(migrations=made, settings=tuple(told["settings"]))
 
 
 @asynccontextmanager
@@ -69,12 +89,20 @@ async def connection(settings: Settings, place: Place) -> AsyncIterator[Any]:
         opened_now.terminate()
 
 
-async def prepare(settings: Settings, place: Place, *, may_migrate: bool, tell: Callable[[str], None]) -> None:
-    """The schema as this version needs it. The embedded server is ours, so it is migrated without asking."""
+async def prepare(
+    settings: Settings,
+    place: Place,
+    further: Sequence[migrate.Migration],
+    *,
+    may_migrate: bool,
+    tell: Callable[[str], None],
+) -> None:
+    """The schema as this version needs it, and the application with its ``further`` migrations. The embedded server is
+    ours, so it is migrated without asking."""
     async with connection(settings, place) as open_connection:
         if may_migrate or place.server is not None:
-            await migrate.migrate(open_connection, tell=tell)
-        await migrate.check(open_connection)
+            await migrate.migrate(open_connection, further, tell=tell)
+        await migrate.check(open_connection, further)
         await require_writes(open_connection)
 
 

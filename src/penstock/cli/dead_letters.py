@@ -2,20 +2,21 @@
 
 import asyncio
 import re
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from penstock.cli import dead_letters_messages
-from penstock.cli.command import command
-from penstock.cli.output import Column
-from penstock.cli.pages import AfterOption, LimitOption, YesOption, actor, confirmed, place_of, show_page, written
-from penstock.cli.readable import as_json, clean, error_line, when
-from penstock.cli.session import Session
+from penstock.terminal.command import command
+from penstock.terminal.output import Column
+from penstock.terminal.pages import AfterOption, LimitOption, YesOption, actor, confirmed, place_of, show_page, written
+from penstock.terminal.readable import as_json, clean, error_line, when
+from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
-    from penstock.engine.steering.dead_letters import DeadLetterFilter, Replay
+    from penstock.control.dead_letters import DeadLetter, DeadLetterFilter, Replay
 
 TaskId = Annotated[int, typer.Argument(metavar="ID", min=1)]
 TaskIds = Annotated[list[int] | None, typer.Argument(metavar="[ID…]", min=1)]
@@ -52,7 +53,8 @@ def register(app: typer.Typer) -> None:
         after: AfterOption = None,
     ) -> None:
         """Tasks that ended as ERROR, newest first."""
-        from penstock.engine.steering import dead_letters, dead_messages
+        from penstock.brokers import dead_messages
+        from penstock.control import dead_letters
 
         wanted = await _filter(session, pipeline, error, since, job)
         page = await dead_letters.page(await session.app(), wanted, after=place_of(after), limit=limit)
@@ -66,12 +68,12 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def show(session: Session, task: TaskId) -> None:
         """Input, error with its traceback, and every run."""
-        from penstock.cli.tasks import described
-        from penstock.engine import task_views
+        from penstock.cli.tasks import as_data, described
+        from penstock.insight import task_views
 
         app = await session.app()
         letter, now = await task_views.show(app, task), await task_views.now(app)
-        session.out.show(letter, lambda: described(letter, now))
+        session.out.show(as_data(letter), lambda: described(letter, now))
 
     @command(app)
     async def edit(session: Session, task: TaskId, new_input: InputOption = None) -> None:
@@ -121,8 +123,8 @@ def _register_replay(app: typer.Typer) -> None:
 async def _filter(
     session: Session, pipeline: str | None, error: str | None, since: str | None, job: int | None
 ) -> "DeadLetterFilter":
-    from penstock.engine import task_views
-    from penstock.engine.steering.dead_letters import DeadLetterFilter
+    from penstock.control.dead_letters import DeadLetterFilter
+    from penstock.insight import task_views
 
     app = await session.app()
     await task_views.require_pipeline(app, pipeline)
@@ -149,19 +151,18 @@ def since_time(text: str, now: datetime) -> datetime:
 
 
 async def _edit(session: Session, task_id: int, text: str | None) -> None:
-    from penstock.cli.editor import edited
     from penstock.cli.task_moves import object_of
-    from penstock.engine import task_views
-    from penstock.engine.steering import dead_letters
+    from penstock.insight import task_views
+    from penstock.terminal.editor import edited
 
     app = await session.app(declared=session.app_reference is not None)
     if text is None:
         letter = await task_views.show(app, task_id)
-        text = await asyncio.to_thread(edited, as_json(letter["input"]), suffix=".json")
+        text = await asyncio.to_thread(edited, as_json(letter.input), suffix=".json")
         if text is None:
             session.out.say("Nothing was changed.")
             return
-    copy = await dead_letters.edit(app, task_id, object_of(text, "--input"), by=actor())
+    copy = await app.control.dead_letters.edit(task_id, object_of(text, "--input"), by=actor())
     session.out.show(
         {"task_id": copy.id, "replaces": task_id},
         f"Task {copy.id} runs with the new input in place of {task_id}. `penstock tasks wait {copy.id}`",
@@ -169,26 +170,22 @@ async def _edit(session: Session, task_id: int, text: str | None) -> None:
 
 
 async def _replay_these(session: Session, task_ids: list[int]) -> int:
-    from penstock.engine.steering import dead_letters
-
-    started = await dead_letters.replay_these(await session.app(), task_ids, by=actor())
+    started = await (await session.app()).control.dead_letters.replay(task_ids, by=actor())
     word = "task runs" if len(started) == 1 else "tasks run"
     session.out.show({"replayed": len(started), "tasks": sorted(started)}, f"{len(started):,} {word} again.")
     return 0
 
 
 async def _replay_all(session: Session, wanted: "DeadLetterFilter", pace: dict[str, Any], *, yes: bool) -> int:
-    from penstock.engine.steering import dead_letters
-
     app = await session.app()
-    found = await dead_letters.page(app, wanted, limit=_COUNTED)
+    found = await app.insight.dead_letters.page(wanted, limit=_COUNTED)
     count, more = len(found.rows), found.next is not None
     if not count and not more:
         session.out.show({"replayed": 0, "canary": None}, "No dead letter matches; nothing was replayed.")
         return 0
     confirmed(session, f"Replay {count:,}{' or more' if more else ''} dead letters?", yes=yes)
     progress = session.out.progress(None if more else count)
-    done = await dead_letters.replay_matching(app, wanted, by=actor(), tell=progress.update, **pace)
+    done = await app.control.dead_letters.replay_matching(wanted, by=actor(), tell=progress.update, **pace)
     progress.end(done.replayed)
     session.out.show(_report(done), lambda: _sentence(done))
     return 1 if done.stopped else 0
@@ -234,11 +231,11 @@ COLUMNS = (
 )
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    from penstock.engine.wording import stage_label
+def _row(letter: "DeadLetter") -> dict[str, Any]:
+    from penstock.insight.wording import stage_label
 
     return {
-        **row,
-        "name": clean(stage_label(row["pipeline"], row["stage"])),
-        "failed": when(row["finished_at"], row["read_at"]),
+        **asdict(letter),
+        "name": clean(stage_label(letter.pipeline, letter.stage)),
+        "failed": when(letter.finished_at, letter.read_at),
     }

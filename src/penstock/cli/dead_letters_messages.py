@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.command import accept_global_options, command
-from penstock.cli.output import Column
-from penstock.cli.pages import AfterOption, LimitOption, YesOption, actor, confirmed, show_page
-from penstock.cli.readable import as_json, clean, fields, short, when
-from penstock.cli.session import Session
+from penstock.terminal.command import accept_global_options, command
+from penstock.terminal.output import Column
+from penstock.terminal.pages import AfterOption, LimitOption, YesOption, actor, confirmed, show_page
+from penstock.terminal.readable import as_json, clean, fields, short, when
+from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
-    from penstock.engine.steering.message_replays import MessageReplay
+    from penstock.brokers.message_replays import MessageReplay
 
 MessageId = Annotated[int, typer.Argument(metavar="ID", min=1)]
 MessageIds = Annotated[list[int], typer.Argument(metavar="ID…", min=1)]
@@ -43,7 +43,7 @@ _WIDTH = 16
 
 
 def register(app: typer.Typer) -> None:
-    from penstock.cli.app import WholeSentences, new_app
+    from penstock.terminal.groups import WholeSentences, new_app
 
     group = new_app(help="Messages of brokers that nobody could read.", cls=WholeSentences)
     accept_global_options(group)
@@ -63,7 +63,7 @@ def _register_reading(group: typer.Typer) -> None:
         after: AfterOption = None,
     ) -> None:
         """What was collected from the brokers' dead-letter queues, newest first."""
-        from penstock.engine.steering import dead_messages
+        from penstock.brokers import dead_messages
 
         app = await session.app()
         wanted = await dead_messages.filter_of(app, transport=transport, stage=stage, is_open=_state(state))
@@ -74,7 +74,7 @@ def _register_reading(group: typer.Typer) -> None:
     @command(group)
     async def show(session: Session, message: MessageId) -> None:
         """Its bytes, what can be read of them, and why it is dead."""
-        from penstock.engine.steering import dead_messages
+        from penstock.brokers import dead_messages
 
         found = await dead_messages.show(await session.app(), message)
         raw = bytes(found.pop("raw"))
@@ -84,7 +84,7 @@ def _register_reading(group: typer.Typer) -> None:
     @command(group)
     async def discard(session: Session, messages: MessageIds, yes: YesOption = False) -> None:
         """Throw messages away. Their tasks are not touched."""
-        from penstock.engine.steering import dead_messages
+        from penstock.brokers import dead_messages
 
         app = await session.app()
         for one in messages:
@@ -134,9 +134,9 @@ def _register_replay(group: typer.Typer) -> None:
 
 
 async def _changed(session: Session, message: int, data: str | None, *, edit: bool) -> bytes | None:
-    from penstock.cli.editor import edited
-    from penstock.engine.steering import dead_messages
+    from penstock.brokers import dead_messages
     from penstock.errors import UsageError
+    from penstock.terminal.editor import edited
 
     if data is not None:
         return _given(data)
@@ -162,7 +162,7 @@ def _given(name: str) -> bytes:
 
 
 async def _replay_these(session: Session, messages: list[int], raw: bytes | None, to: str | None) -> int:
-    from penstock.engine.steering import dead_messages
+    from penstock.brokers import dead_messages
 
     app = await session.app()
     tasks = [(await dead_messages.replay(app, one, by=actor(), raw=raw, stage=to)).task_id for one in messages]
@@ -177,8 +177,8 @@ async def _replay_these(session: Session, messages: list[int], raw: bytes | None
 async def _replay_all(
     session: Session, transport: str | None, stage: str | None, pace: dict[str, Any], *, yes: bool
 ) -> int:
-    from penstock.engine.steering import dead_messages
-    from penstock.engine.steering.message_replays import replay_matching
+    from penstock.brokers import dead_messages
+    from penstock.brokers.message_replays import replay_matching
 
     app = await session.app()
     wanted = await dead_messages.filter_of(app, transport=transport, stage=stage)

@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.errors import exit_code_of
-from penstock.cli.readable import clean
-from penstock.cli.session import Session
+from penstock.errors import UsageError
+from penstock.terminal.command import command
+from penstock.terminal.errors import exit_code_of
+from penstock.terminal.readable import clean
+from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
-    from penstock.engine.doctor import Finding
+    from penstock.insight.doctor import Finding
+    from penstock.observe.finding import Check
 
 _MARKS = {"ok": "ok  ", "warn": "WARN", "bad": "BAD "}
 
@@ -23,8 +25,8 @@ def register(app: typer.Typer) -> None:
 
         Needs no migrated schema: also for a database that is old, damaged or only half set up.
         """
-        from penstock.engine.doctor import Finding, Health, worst
         from penstock.errors import DatabaseError
+        from penstock.insight.doctor import Finding, Health, worst
 
         try:
             findings = await _examine(session)
@@ -40,10 +42,11 @@ def register(app: typer.Typer) -> None:
 
 def _settings() -> "list[Finding]":
     """Not a check of the database: needed also when that is away, as it may be the reason."""
-    from penstock.config import unknown_variables
-    from penstock.engine.doctor import Finding, Health
+    from penstock.config import setting_fields, unknown_variables
+    from penstock.extension import declared_settings
+    from penstock.insight.doctor import Finding, Health
 
-    unknown = unknown_variables()
+    unknown = unknown_variables(further=setting_fields(declared_settings()))
     if not unknown:
         return [Finding(check="settings", health=Health.OK, finding="Every PENSTOCK_ variable is a setting.")]
     return [
@@ -53,16 +56,29 @@ def _settings() -> "list[Finding]":
 
 async def _examine(session: Session) -> "list[Finding]":
     from penstock.cli import database
-    from penstock.engine.doctor import examine
+    from penstock.insight.doctor import CHECKS, Finding, Health, examine
     from penstock.storage import database as links
 
     settings = session.settings
+    try:
+        checks, refused = (*CHECKS, *_brought(session)), []
+    except UsageError as error:
+        fix = "Correct or uninstall it; the other findings stand."
+        checks, refused = CHECKS, [Finding(check="extensions", health=Health.BAD, finding=str(error), fix=fix)]
     async with database.opened(settings) as place:
         connection = await links.connect(settings, place.url, purpose="doctor")
         try:
-            return await examine(connection, settings, home=None if place.server is None else place.server.home)
+            home = None if place.server is None else place.server.home
+            return [*refused, *await examine(connection, settings, home=home, checks=checks)]
         finally:
             connection.terminate()
+
+
+def _brought(session: Session) -> "list[Check]":
+    """By the extensions of the named application, or of all on this machine."""
+    from penstock.core.loading import extensions_of
+
+    return [check for one in extensions_of(session.app_reference) for check in one.find(one.checks)]
 
 
 def _show(session: Session, findings: "list[Finding]") -> None:

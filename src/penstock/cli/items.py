@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.output import Column
-from penstock.cli.pages import LimitOption, show_page
-from penstock.cli.readable import as_json, clean, error_line, fields, short, when
-from penstock.cli.session import Session
+from penstock.terminal.command import command
+from penstock.terminal.output import Column
+from penstock.terminal.pages import LimitOption, show_page
+from penstock.terminal.readable import as_json, clean, error_line, fields, short, when
+from penstock.terminal.session import Session
 
 JobArgument = Annotated[int, typer.Argument(metavar="JOB", min=1)]
 RowOption = Annotated[int, typer.Option("--row", min=1, help="Its number in the file, from 1.")]
@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
 
 
 async def _list(session: Session, job: int, statuses: str | None, limit: int, after: str | None) -> None:
-    from penstock.engine import items
+    from penstock.insight import items
 
     async with session.connection() as connection:
         page = await items.page_of_job(
@@ -82,7 +82,8 @@ def _row(item: Any, whole: bool) -> dict[str, Any]:
 
 
 async def _show(session: Session, job: int, row: int) -> None:
-    from penstock.engine import items, task_views
+    from penstock.cli.tasks import as_data
+    from penstock.insight import items, task_views
 
     app = await session.app()
     async with session.connection() as connection:
@@ -90,22 +91,18 @@ async def _show(session: Session, job: int, row: int) -> None:
         item = await items.one(connection, item_id)
     task = await task_views.show(app, item_id)
     metadata = await app.job_by_id(job).metadata()
-    cells = task["input"].get("cells")
-    named = dict(zip(metadata.get("columns", ()), cells, strict=False)) if isinstance(cells, list) else task["input"]
+    cells = task.input.get("cells")
+    named = dict(zip(metadata.get("columns", ()), cells, strict=False)) if isinstance(cells, list) else task.input
     told = {
         "item": str(item_id),
         "row": f"{row:,}",
-        "status": task["state"],
-        "attempts": str(task["attempts"]),
+        "status": task.state.name,
+        "attempts": str(task.attempts),
         "input": as_json(named),
-        "result": as_json(task["result"]),
+        "result": as_json(task.result),
         "error": error_line(item.error) if item is not None and item.error else "–",
         "waits": (item.why if item is not None else None) or "–",
     }
-    past = [
-        f"  {when(one['at'], item.read_at)}  {one['cause']}  {error_line(one['error'])}"
-        for one in task["history"]
-        if item
-    ]
+    past = [f"  {when(one.at, item.read_at)}  {one.cause}  {error_line(one.error)}" for one in task.history if item]
     text = fields({key: clean(one) for key, one in told.items()}) + ("\n\nhistory\n" + "\n".join(past) if past else "")
-    session.out.show({"item_id": item_id, "row": row, **task}, text)
+    session.out.show({"item_id": item_id, "row": row, **as_data(task)}, text)

@@ -1,21 +1,20 @@
 """`penstock jobs`"""
 
-import asyncio
 import io
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.output import Column, duration, titled, write_table
-from penstock.cli.pages import LimitOption, ReasonOption, YesOption, actor, agreed, on_terminal, show_page
-from penstock.cli.readable import clean, error_line, fields, short, when
-from penstock.cli.session import Session
+from penstock.terminal.command import command
+from penstock.terminal.output import Column, duration, titled, write_table
+from penstock.terminal.pages import LimitOption, ReasonOption, YesOption, actor, agreed, on_terminal, show_page
+from penstock.terminal.readable import clean, error_line, fields, short, when
+from penstock.terminal.session import Session
+from penstock.terminal.waiting import as_row, wait_for
 
 if TYPE_CHECKING:
-    from penstock.engine.job_counts import JobCounts
-    from penstock.engine.job_views import JobDetails, JobView
+    from penstock.insight.job_views import JobDetails, JobView
 
 JobId = Annotated[int, typer.Argument(metavar="ID", min=1)]
 BeforeOption = Annotated[int | None, typer.Option("--after", metavar="ID", help="Where the page before ended.")]
@@ -41,7 +40,7 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def show(session: Session, job: JobId) -> None:
         """Counts, rate, ETA, lanes and the newest errors."""
-        from penstock.engine import job_views
+        from penstock.insight import job_views
 
         async with session.connection() as connection:
             found = await job_views.show(connection, job)
@@ -92,10 +91,8 @@ def _register_moves(app: typer.Typer) -> None:
     @command(app)
     async def delete(session: Session, job: JobId, yes: YesOption = False) -> None:
         """It is gone at once, its rows and its file soon after. On a terminal it asks first."""
-        from penstock.engine.steering import jobs as steering
-
         agreed(session, f"Delete job {job} with all its rows and results?", yes=yes or not on_terminal())
-        await steering.delete(await session.app(), job, by=actor())
+        await (await session.app()).control.jobs.delete(job, by=actor())
         session.out.show({"job_id": job, "deleted": True}, f"Job {job} is deleted.")
 
     @command(app)
@@ -140,7 +137,7 @@ COLUMNS = (
 
 
 async def _list(session: Session, owner: str | None, limit: int, before: int | None) -> None:
-    from penstock.engine import job_views
+    from penstock.insight import job_views
 
     async with session.connection() as connection:
         views = await job_views.page(connection, before=before, owner=owner, limit=limit)
@@ -150,10 +147,6 @@ async def _list(session: Session, owner: str | None, limit: int, before: int | N
     if not session.out.json:
         rows = [{**row, **_cells(view)} for row, view in zip(rows, views, strict=True)]
     show_page(session, rows, following, COLUMNS, empty=empty)
-
-
-def as_row(view: "JobView") -> dict[str, Any]:
-    return {**asdict(view), "state": view.state.name}
 
 
 def _cells(view: "JobView") -> dict[str, Any]:
@@ -196,7 +189,7 @@ def _described(found: "JobDetails") -> str:
     if len(found.steps.steps) > 1:
         text += "\n\n" + _steps(found)
     if found.newest_errors:
-        lines = [f"  task {one['task_id']}  {error_line(one['error'])}" for one in found.newest_errors]
+        lines = [f"  task {one.task_id}  {error_line(one.error)}" for one in found.newest_errors]
         text += "\n\nnewest errors\n" + "\n".join(lines) + f"\n  → penstock dead-letters list --job {view.id}"
     return text
 
@@ -218,28 +211,3 @@ def _steps(found: "JobDetails") -> str:
     rows = [{**asdict(step), "stage": clean(step.stage)} for step in found.steps.steps]
     write_table(text, rows, [titled(name) for name in ("stage", "waiting", "running", "done", "failed", "cancelled")])
     return text.getvalue().rstrip("\n")
-
-
-async def wait_for(session: Session, job_id: int, timeout: float | None) -> int:
-    """With a progress line; Ctrl-C leaves the job alone."""
-    from penstock.engine import job_views
-
-    app = await session.app()
-    async with session.connection() as connection:
-        view = (await job_views.show(connection, job_id)).job
-    progress = session.out.progress(view.counts.total)
-
-    def tell(counts: "JobCounts") -> None:
-        progress.update(counts.finished, failed=counts.error, total=counts.total)
-
-    try:
-        counts = await app.job_by_id(job_id).wait(timeout, tell)
-    except asyncio.CancelledError:
-        progress.detach()
-        session.out.say(f"Not waiting any more; job {job_id} goes on. `penstock jobs wait {job_id}` waits again.")
-        raise
-    progress.end(counts.finished, failed=counts.error)
-    async with session.connection() as connection:
-        view = (await job_views.show(connection, job_id)).job
-    session.out.show(as_row(view), f"Job {job_id} is {view.state.name}: {counts.done:,} done, {counts.error:,} failed.")
-    return 0 if view.state.name == "DONE" else 1

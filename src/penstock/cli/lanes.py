@@ -1,15 +1,19 @@
 """`penstock lanes`: the units of fairness, pause and cancel inside a pipeline."""
 
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.output import Column
-from penstock.cli.pages import LimitOption, ReasonOption, YesOption, actor, agreed, on_terminal, show_page
-from penstock.cli.readable import clean, short, when
-from penstock.cli.session import Session
 from penstock.cli.stages import whole_or_none
+from penstock.terminal.command import command
+from penstock.terminal.output import Column
+from penstock.terminal.pages import LimitOption, ReasonOption, YesOption, actor, agreed, on_terminal, show_page
+from penstock.terminal.readable import clean, short, when
+from penstock.terminal.session import Session
+
+if TYPE_CHECKING:
+    from penstock.control.lanes import Lane
 
 Pipeline = Annotated[str, typer.Argument(metavar="PIPELINE")]
 Key = Annotated[str, typer.Argument(metavar="LANE", help="As `lanes list` names it, such as owner:ann.")]
@@ -30,27 +34,21 @@ def register(app: typer.Typer) -> None:
         after: BeforeOption = None,
     ) -> None:
         """Newest first, with what they hold."""
-        from penstock.engine.steering import lanes
-
         app = await session.app()
-        rows = await lanes.page(app, before=after, idle_too=idle_too, pipeline=pipeline, limit=limit)
-        following = str(rows[-1]["id"]) if len(rows) == limit else None
+        rows = await app.insight.lanes(before=after, idle_too=idle_too, pipeline=pipeline, limit=limit)
+        following = str(rows[-1].id) if len(rows) == limit else None
         show_page(session, [_row(row) for row in rows], following, COLUMNS, empty=EMPTY)
 
     @command(app)
     async def pause(session: Session, pipeline: Pipeline, lane: Key, reason: ReasonOption = None) -> None:
         """Nothing more of it is started; what runs goes on to its end."""
-        from penstock.engine.steering import lanes
-
-        await lanes.pause(await session.app(), pipeline, lane, by=actor(), reason=reason)
+        await (await session.app()).control.lanes.pause(pipeline, lane, by=actor(), reason=reason)
         session.out.show(_data(pipeline, lane, paused=True), f"Lane {lane} of {pipeline} is paused.")
 
     @command(app)
     async def resume(session: Session, pipeline: Pipeline, lane: Key) -> None:
         """Go on after a pause."""
-        from penstock.engine.steering import lanes
-
-        await lanes.resume(await session.app(), pipeline, lane, by=actor())
+        await (await session.app()).control.lanes.resume(pipeline, lane, by=actor())
         session.out.show(_data(pipeline, lane, paused=False), f"Lane {lane} of {pipeline} goes on.")
 
     _register_changes(app)
@@ -61,13 +59,13 @@ def _register_changes(app: typer.Typer) -> None:
     async def cancel(session: Session, pipeline: Pipeline, lane: Key, yes: YesOption = False) -> None:
         """Waiting tasks end at once, running ones are asked to stop. Later ones start in a new lane. On a terminal it
         asks first."""
-        from penstock.engine.steering import lanes
+        from penstock.control import lanes
 
         app = await session.app()
         if on_terminal() and not yes:
             waiting = await lanes.waiting(app, pipeline, lane)
             agreed(session, f"Cancel lane {lane} of {pipeline} with {waiting:,} waiting tasks?", yes=yes)
-        await lanes.cancel(app, pipeline, lane, by=actor())
+        await app.control.lanes.cancel(pipeline, lane, by=actor())
         session.out.show(_data(pipeline, lane, cancelled=True), f"Lane {lane} of {pipeline} is cancelled.")
 
     @command(app)
@@ -75,9 +73,7 @@ def _register_changes(app: typer.Typer) -> None:
         session: Session, pipeline: Pipeline, lane: Key, weight: Annotated[int, typer.Argument(min=1, max=100)]
     ) -> None:
         """Its share of the turns: a lane of weight 3 gets three tasks where one of weight 1 gets one."""
-        from penstock.engine.steering import lanes
-
-        await lanes.weigh(await session.app(), pipeline, lane, weight, by=actor())
+        await (await session.app()).control.lanes.weigh(pipeline, lane, weight, by=actor())
         session.out.show(_data(pipeline, lane, weight=weight), f"Lane {lane} of {pipeline} has weight {weight}.")
 
     @command(app)
@@ -85,10 +81,8 @@ def _register_changes(app: typer.Typer) -> None:
         session: Session, pipeline: Pipeline, lane: Key, limit: Annotated[str, typer.Argument(metavar="N|none")]
     ) -> None:
         """At most so many of the lane run at a time, in the whole fleet."""
-        from penstock.engine.steering import lanes
-
         most = whole_or_none(limit)
-        await lanes.limit(await session.app(), pipeline, lane, most, by=actor())
+        await (await session.app()).control.lanes.limit(pipeline, lane, most, by=actor())
         text = "no limit" if most is None else f"a limit of {most:,} at a time"
         session.out.show(_data(pipeline, lane, max_running=most), f"Lane {lane} of {pipeline} has {text}.")
 
@@ -110,11 +104,11 @@ COLUMNS = (
 )
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    note = "active" if row["active"] else "resting"
-    if row["cancelled_at"] is not None:
-        note = f"cancelled by {row['cancelled_by'] or '–'} {when(row['cancelled_at'], row['read_at'])}"
-    elif row["paused_at"] is not None:
-        why = f": {row['pause_reason']}" if row["pause_reason"] else ""
-        note = f"paused by {row['paused_by'] or '–'} {when(row['paused_at'], row['read_at'])}{why}"
-    return {**row, "note": clean(note)}
+def _row(lane: "Lane") -> dict[str, Any]:
+    note = "active" if lane.active else "resting"
+    if lane.cancelled_at is not None:
+        note = f"cancelled by {lane.cancelled_by or '–'} {when(lane.cancelled_at, lane.read_at)}"
+    elif lane.paused_at is not None:
+        why = f": {lane.pause_reason}" if lane.pause_reason else ""
+        note = f"paused by {lane.paused_by or '–'} {when(lane.paused_at, lane.read_at)}{why}"
+    return {**asdict(lane), "note": clean(note)}

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.output import Column, duration
-from penstock.cli.pages import actor
-from penstock.cli.readable import clean, short
-from penstock.cli.session import Session
+from penstock.terminal.command import command
+from penstock.terminal.output import Column, duration
+from penstock.terminal.pages import actor
+from penstock.terminal.readable import clean, short
+from penstock.terminal.session import Session
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="What is limited: a provider, a host, a tenant.")]
 RateOption = Annotated[float, typer.Option("--rate", help="Permits per second.")]
@@ -35,9 +35,7 @@ def register(app: typer.Typer) -> None:
     @command(app, "list")
     async def listing(session: Session) -> None:
         """What is left of every budget right now, and what holds a key up."""
-        from penstock.engine.steering import limits
-
-        rows = [_row(view) for view in await limits.listing(await session.app())]
+        rows = [_row(view) for view in await (await session.app()).insight.limits()]
         session.out.table(rows, COLUMNS, empty=EMPTY)
 
     @command(app, "set")
@@ -50,12 +48,9 @@ def register(app: typer.Typer) -> None:
         circuit_seconds: CircuitSecondsOption = None,
     ) -> None:
         """Limit a key, or change its limit; what was used stays used."""
-        from penstock.engine.steering import limits
-
         circuit = {"circuit_failures": circuit_failures, "circuit_seconds": circuit_seconds}
-        known = [view.key for view in await limits.listing(await session.app(), limit=_COMPARED)]
-        await limits.configure(
-            await session.app(),
+        known = [view.key for view in await (await session.app()).insight.limits(limit=_COMPARED)]
+        await (await session.app()).control.limits.configure(
             key,
             rate,
             burst,
@@ -73,17 +68,13 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def remove(session: Session, key: Key) -> None:
         """Neither limited nor blocked any more."""
-        from penstock.engine.steering import limits
-
-        await limits.remove(await session.app(), key, by=actor())
+        await (await session.app()).control.limits.remove(key, by=actor())
         session.out.show({"key": key, "removed": True}, f"{key} is not limited any more.")
 
     @command(app)
     async def block(session: Session, key: Key, seconds: SecondsOption, reason: ReasonOption = None) -> None:
         """Close a key for everybody, as an answer 429 would; a longer block stays."""
-        from penstock.engine.steering import limits
-
-        left = await limits.block(await session.app(), key, seconds, by=actor(), reason=reason)
+        left = await (await session.app()).control.limits.block(key, seconds, by=actor(), reason=reason)
         session.out.show({"key": key, "blocked_seconds": left}, f"{key} is closed for {duration(left)}.")
 
 

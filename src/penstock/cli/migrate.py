@@ -1,11 +1,14 @@
 """`penstock migrate`"""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.session import Session
+from penstock.terminal.command import command
+from penstock.terminal.session import Session
+
+if TYPE_CHECKING:
+    from penstock.storage.migrate import Migration
 
 SqlOption = Annotated[bool, typer.Option("--sql", help="Print the whole schema as SQL and change nothing.")]
 CheckOption = Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 if something is pending.")]
@@ -14,33 +17,44 @@ CheckOption = Annotated[bool, typer.Option("--check", help="Change nothing; exit
 def register(app: typer.Typer) -> None:
     @command(app)
     async def migrate(session: Session, sql: SqlOption = False, check: CheckOption = False) -> int:
-        """Bring the database schema up to date.
+        """Bring the database schema up to date, for Penstock and for the extensions of the application.
 
         Safe while workers run, safe twice at the same time, and safe to interrupt: every migration is one
         transaction, and a table that is busy is waited for in short tries.
         """
         from penstock.errors import UsageError
-        from penstock.storage.migrate import as_sql
 
         if sql and check:
             raise UsageError("--sql and --check do not go together. Choose one of them.")
         if sql:
-            session.out.show({"sql": as_sql()}, as_sql)
+            from penstock.storage.migrate import as_sql
+
+            script = as_sql(_further(session))
+            session.out.show({"sql": script}, script)
             return 0
         return await (_check(session) if check else _migrate(session))
+
+
+def _further(session: Session) -> "tuple[Migration, ...]":
+    """Of the extensions that the named application has, or of all that run on this machine."""
+    from penstock.core.loading import extensions_of
+    from penstock.storage.migrate import migrations_of
+
+    return migrations_of(extensions_of(session.app_reference))
 
 
 async def _check(session: Session) -> int:
     from penstock.cli import database
     from penstock.storage import migrate
 
+    further = _further(session)
     async with (
         database.opened(session.settings) as place,
         database.connection(session.settings, place) as connection,
     ):
-        pending = await migrate.pending(connection)
+        pending = await migrate.pending(connection, further)
         applied = await migrate.applied(connection)
-    names = [f"{one.version:04d} {one.name}" for one in pending]
+    names = [one.label for one in pending]
     at = applied[-1] if applied else 0
     text = f"version {at}; pending: {', '.join(names)}" if names else f"version {at}; nothing is pending"
     session.out.show({"version": at, "needed": migrate.newest(), "pending": names}, text)
@@ -53,13 +67,14 @@ async def _migrate(session: Session) -> int:
     from penstock.cli import database
     from penstock.storage import migrate
 
+    further = _further(session)
     async with (
         database.opened(session.settings) as place,
         database.connection(session.settings, place) as connection,
     ):
-        applied = await migrate.migrate(connection, tell=session.out.say)
+        applied = await migrate.migrate(connection, further, tell=session.out.say)
         version = (await migrate.applied(connection))[-1]
-    names = [f"{one.version:04d} {one.name}" for one in applied]
+    names = [one.label for one in applied]
     text = f"version {version}; applied {', '.join(names)}" if names else f"version {version}; nothing to do"
     session.out.show({"version": version, "applied": names}, text)
     return 0

@@ -4,8 +4,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.cli.errors import USAGE, WrongCall, report
-from penstock.cli.options import Format, Options
+from penstock.errors import UsageError
+from penstock.terminal.errors import USAGE, WrongCall, report
+from penstock.terminal.options import Format, Options
 
 _NOUNS = {"int_parsing": "a whole number", "int_from_float": "a whole number", "float_parsing": "a number"}
 
@@ -36,8 +37,11 @@ def tell(error: Any, arguments: Sequence[str]) -> int:
         return USAGE
     sentence = f"`{path}` needs a command." if _without_command(error) else _sentence(error)
     usage = "" if context is None or " Did you mean" in sentence else " " + " ".join(context.get_usage().split())
-    wrong = WrongCall(f"{sentence}{usage}", next_command=f"{path} --help")
-    report(wrong, Options(output=Format.json if as_json else Format.text))
+    return told(WrongCall(f"{sentence}{usage}", next_command=f"{path} --help"), arguments)
+
+
+def told(error: UsageError, arguments: Sequence[str]) -> int:
+    report(error, Options(output=Format.json if wants_json(arguments) else Format.text))
     return USAGE
 
 

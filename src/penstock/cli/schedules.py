@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.output import Column, shown
-from penstock.cli.pages import YesOption, actor, confirmed
-from penstock.cli.readable import clean, short, when
-from penstock.cli.session import Session
+from penstock.terminal.command import command
+from penstock.terminal.output import Column, shown
+from penstock.terminal.pages import YesOption, actor, confirmed
+from penstock.terminal.readable import clean, short, when
+from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
-    from penstock.engine.scheduling import ScheduleView
+    from penstock.schedules.scheduling import ScheduleView
 
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
     @command(app, "list")
     async def listing(session: Session) -> None:
         """Every schedule with its next times."""
-        from penstock.engine import scheduling
+        from penstock.schedules import scheduling
 
         async with session.connection() as connection:
             views = await scheduling.listing(connection)
@@ -32,37 +32,30 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def pause(session: Session, name: Name) -> None:
         """It does not fire until it is resumed; times that pass meanwhile are gone."""
-        from penstock.engine.steering import schedules
-
-        view = await schedules.pause(await session.app(), name, by=actor())
+        view = await (await session.app()).control.schedules.pause(name, by=actor())
         session.out.show(_row(view), f"Schedule {name} is paused. `penstock schedules resume {name}` goes on.")
 
     @command(app)
     async def resume(session: Session, name: Name) -> None:
         """Go on with the next time from now."""
-        from penstock.engine.steering import schedules
-
-        view = await schedules.resume(await session.app(), name, by=actor())
+        view = await (await session.app()).control.schedules.resume(name, by=actor())
         session.out.show(_row(view), f"Schedule {name} fires next {_next(view)}.")
 
     @command(app)
     async def fire(session: Session, name: Name) -> None:
         """Enqueue its task once, now; the next time stays."""
-        from penstock.engine.steering import schedules
-
-        task_id = await schedules.fire_now(await session.app(), name, by=actor())
+        task_id = await (await session.app()).control.schedules.fire_now(name, by=actor())
         session.out.show({"name": name, "task_id": task_id}, f"Schedule {name} fired: task {task_id}.")
 
     @command(app)
     async def delete(session: Session, name: Name, yes: YesOption = False) -> None:
         """The tasks it fired stay. Refused for schedules that code declares."""
-        from penstock.engine import scheduling
-        from penstock.engine.steering import schedules
+        from penstock.schedules import scheduling
 
         async with session.connection() as connection:
             await scheduling.show(connection, name)
         confirmed(session, f"Delete schedule {name!r}?", yes=yes)
-        await schedules.delete(await session.app(), name, by=actor())
+        await (await session.app()).control.schedules.delete(name, by=actor())
         session.out.show({"name": name, "deleted": True}, f"Schedule {name} is deleted.")
 
 

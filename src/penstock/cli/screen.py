@@ -3,15 +3,15 @@
 import io
 from typing import TYPE_CHECKING
 
-from penstock.cli.output import Column, duration, shown, write_table
-from penstock.cli.readable import clean
 from penstock.cli.stages import COLUMNS as STAGE_COLUMNS
 from penstock.cli.stages import EMPTY as NO_STAGES
 from penstock.cli.stages import TRANSPORT, as_row
-from penstock.engine.wording import ago, size
+from penstock.insight.wording import ago, size
+from penstock.terminal.output import Column, duration, shown, write_table
+from penstock.terminal.readable import clean
 
 if TYPE_CHECKING:
-    from penstock.engine.overview import Overview
+    from penstock.insight.overview import Overview
 
 _WORKER_COLUMNS = (
     Column(key="name", title="worker"),
@@ -76,10 +76,10 @@ def _table(title: str, rows: list[dict[str, object]], columns: tuple[Column, ...
 
 
 def _dead(found: "Overview") -> str:
-    from penstock.engine.overview import dead_letter_line
+    from penstock.insight.overview import dead_letter_line
 
     lines = []
     for one in found.newest_dead_letters:
-        failed = ago(one["finished_at"], found.read_at)
-        lines.append(f"  task {one['task_id']} of {one['pipeline']}, {failed}: {clean(dead_letter_line(one))}")
+        failed = ago(one.finished_at, found.read_at)
+        lines.append(f"  task {one.task_id} of {one.pipeline}, {failed}: {clean(dead_letter_line(one))}")
     return "newest dead letters\n" + "\n".join(lines)

@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.session import Session
+from penstock.terminal.command import command
+from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
     import socket
 
+    from penstock.application import Penstock
     from penstock.cli.database import Place
     from penstock.cli.serving import Plan, StopSignals
 
@@ -28,8 +29,8 @@ def register(app: typer.Typer) -> None:
         """
         import uvloop
 
-        from penstock.cli.extensions import BUILT_IN
         from penstock.cli.serving import Plan, listening_for
+        from penstock.terminal.served import BUILT_IN
 
         settings = session.options.load(host=host, port=port)
         plan = Plan(settings=settings, app=settings.app or BUILT_IN, port=settings.port, service=True)
@@ -38,41 +39,48 @@ def register(app: typer.Typer) -> None:
 
 
 async def _serve(session: Session, plan: "Plan", listening: "socket.socket") -> int:
+    from penstock.application import Penstock
     from penstock.cli import database
-    from penstock.cli.errors import INTERRUPTED, OK
     from penstock.cli.serving import StopSignals
+    from penstock.core.loading import load_app
+    from penstock.terminal.errors import INTERRUPTED, OK
+    from penstock.terminal.served import carried
 
-    session.warn_of_unknown_variables()
     stop = StopSignals(session.out.say)
     stop.install()
+    app = load_app(plan.app, carried())
+    assert isinstance(app, Penstock)
+    brought = database.Brought.of(app.extensions.values())
+    session.warn_of_unknown_variables(brought.settings)
     async with database.opened(plan.settings) as place:
-        await database.prepare(plan.settings, place, may_migrate=False, tell=session.out.say)
+        await database.prepare(plan.settings, place, brought.migrations, may_migrate=False, tell=session.out.say)
         if not stop.times:
-            await _answer(session, plan, place, listening, stop)
+            await _answer(session, plan, app, place, listening, stop)
     return INTERRUPTED if stop.times > 1 else OK
 
 
 async def _answer(
-    session: Session, plan: "Plan", place: "Place", listening: "socket.socket", stop: "StopSignals"
+    session: Session,
+    plan: "Plan",
+    app: "Penstock",
+    place: "Place",
+    listening: "socket.socket",
+    stop: "StopSignals",
 ) -> None:
     from pydantic import SecretStr
 
-    from penstock.cli.extensions import EXTENSIONS
-    from penstock.cli.service_main import routers_for
-    from penstock.engine.events import Events
-    from penstock.engine.observe.logs import log_subscriber
-    from penstock.engine.worker.process import load_app
-    from penstock.service.app import create
-    from penstock.service.listening import address_of
-    from penstock.service.live import Live
-    from penstock.service.server import Server, configure_logs, run
+    from penstock.console.http.app import create
+    from penstock.console.http.listening import address_of
+    from penstock.console.http.server import Server, configure_logs, run
+    from penstock.console.live.live import Live
+    from penstock.events import Events
+    from penstock.observe.logs import log_subscriber
 
     settings = plan.settings.model_copy(update={"database_url": SecretStr(place.url)})
     configure_logs(settings)
-    app = load_app(plan.app, EXTENSIONS)
     live = Live(app, database_gone=place.keep_running)
     app.use(settings, Events([log_subscriber(settings, live.metrics.counter.labels)]), registers=False)
-    api = create(app, further=routers_for(plan.app), live=live)
+    api = create(app, live=live)
     server = Server(api, settings)
     stop.lead_to(server)
     address = address_of(listening)

@@ -11,16 +11,17 @@ from typing import Any, NoReturn
 
 import uvloop
 
-from penstock.cli.extensions import BUILT_IN
+from penstock.application import Penstock
 from penstock.config import load
-from penstock.engine.events import Events
-from penstock.engine.observe.logs import log_subscriber
-from penstock.engine.worker.channel import Channel
-from penstock.engine.worker.process import die_with, load_app
+from penstock.console.http.app import create
+from penstock.console.http.server import Server, configure_logs, run
+from penstock.console.live.live import Live
+from penstock.core.loading import load_app
 from penstock.errors import PenstockError
-from penstock.service.app import create
-from penstock.service.live import Live
-from penstock.service.server import Server, configure_logs, run
+from penstock.events import Events
+from penstock.fleet.channel import Channel
+from penstock.fleet.parent import die_with, leave_signals_to_the_parent
+from penstock.observe.logs import log_subscriber
 
 
 class Supervisor:
@@ -59,11 +60,12 @@ async def _serve(channel_number: int) -> None:
     settings = load(**orders["settings"], database_url=orders["url"])
     configure_logs(settings)
     app = load_app(orders["app"], orders["extensions"])
+    assert isinstance(app, Penstock)
     supervisor = Supervisor(channel)
     live = Live(app, supervisor=supervisor.ask)
     labels = live.metrics.counter.labels
     app.use(settings, Events([log_subscriber(settings, labels)]), registers=False)
-    api = create(app, further=routers_for(orders["app"]), live=live)
+    api = create(app, live=live)
     server = Server(api, settings)
     obeying = asyncio.create_task(supervisor.obey(messages, server))
     listening = socket.socket(fileno=orders["listening"])
@@ -71,24 +73,9 @@ async def _serve(channel_number: int) -> None:
     obeying.cancel()
 
 
-def routers_for(app: str) -> list[Any]:
-    """Applications of Penstock bring routes of their own; an application of a user has none."""
-    if app != BUILT_IN:
-        return []
-    from penstock.cli import applications
-
-    return applications.routers()
-
-
-def _leave_signals_to_the_parent() -> None:
-    """Ctrl-C reaches the whole group; only the parent decides, and tells us."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)
-
-
 def main() -> NoReturn:
     die_with(int(sys.argv[2]))
-    _leave_signals_to_the_parent()
+    leave_signals_to_the_parent(signal.SIGHUP)
     code = 0
     try:
         uvloop.run(_serve(int(sys.argv[1])))

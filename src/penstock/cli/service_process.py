@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from penstock.config import Settings
-from penstock.engine.worker.channel import Channel
+from penstock.fleet.channel import Channel
 
 _LONGEST_BACKOFF_SECONDS = 10.0
 _STEADY_SECONDS = 10.0

@@ -11,19 +11,20 @@ from typing import Protocol
 
 from pydantic import SecretStr
 
+from penstock.application import Penstock
 from penstock.cli import app_check, database
-from penstock.cli.errors import INTERRUPTED, OK, Refused
-from penstock.cli.extensions import EXTENSIONS
 from penstock.cli.service_process import ServiceProcess
-from penstock.cli.session import Session
 from penstock.config import Settings
-from penstock.engine import accounts
-from penstock.engine.app import Penstock
-from penstock.engine.fleet import Fleet
+from penstock.console.http.health import Endpoint
+from penstock.console.http.listening import address_of, bind
+from penstock.console.people import accounts
 from penstock.errors import DatabaseError, NotKnown, UsageError
+from penstock.extension import discovered
 from penstock.failpoints import Failpoints
-from penstock.service.health import Endpoint
-from penstock.service.listening import address_of, bind
+from penstock.fleet.fleet import Fleet
+from penstock.terminal.errors import INTERRUPTED, OK, Refused
+from penstock.terminal.served import carried
+from penstock.terminal.session import Session
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -91,15 +92,22 @@ async def serve(session: Session, plan: Plan, announce: Callable[[Up], None]) ->
 
     What can be known to be wrong is found before anything is started.
     """
-    session.warn_of_unknown_variables()
     Failpoints.from_environment()
     if plan.app_is_the_users:
-        await app_check.check(plan.app, plan.only)
+        try:
+            brought = await app_check.check(plan.app, plan.only)
+        except UsageError:
+            session.warn_of_unknown_variables()
+            raise
+    else:
+        brought = database.Brought.of(discovered())
+    session.warn_of_unknown_variables(brought.settings)
     stop = StopSignals(session.out.say)
     stop.install()
     with listening_for(plan) if plan.service else nullcontext() as listening:
         async with database.opened(plan.settings) as place:
-            await database.prepare(plan.settings, place, may_migrate=plan.may_migrate, tell=session.out.say)
+            further, tell = brought.migrations, session.out.say
+            await database.prepare(plan.settings, place, further, may_migrate=plan.may_migrate, tell=tell)
             if not stop.times:
                 await _serve_on(session, plan, place, listening, stop, announce)
     return INTERRUPTED if stop.times > 1 else OK
@@ -119,7 +127,7 @@ async def _serve_on(
         app=plan.app,
         only=plan.only,
         server=place.server,
-        extensions=EXTENSIONS,
+        extensions=carried(),
     )
     if listening is None:
         async with _endpoint(plan, fleet) as address:
@@ -130,7 +138,7 @@ async def _serve_on(
         settings=plan.settings,
         url=place.url,
         app=plan.app,
-        extensions=EXTENSIONS,
+        extensions=carried(),
         listening=listening,
         metrics=fleet.exposition.render,
         counted=fleet.exposition.counted,

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.output import Column
-from penstock.cli.session import Session
-from penstock.engine.acting import By
+from penstock.control.acting import By
+from penstock.terminal.command import command
+from penstock.terminal.output import Column
+from penstock.terminal.session import Session
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="As `penstock settings list` shows it.")]
 NewValue = Annotated[str, typer.Argument(metavar="VALUE", help="true or false, or a number of days.")]
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
     @command(app, "list")
     async def listing(session: Session) -> None:
         """Every one: what counts now, and what the environment says."""
-        from penstock.engine import preferences
+        from penstock.control import preferences
 
         application = await session.app()
         async with application.connection() as connection:
@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
     @command(app, "set")
     async def put(session: Session, name: Name, value: NewValue) -> None:
         """Change one, in the whole fleet: at once, or within a minute for what is removed."""
-        from penstock.engine import preferences
+        from penstock.control import preferences
 
         changed = await preferences.change(await session.app(), {name: _read(name, value)}, by=By.command_line())
         session.out.show(asdict(changed[name]), f"{name} is {_shown(changed[name].value)} now.")
@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def reset(session: Session, name: Name) -> None:
         """Take a change back: what the environment says counts again."""
-        from penstock.engine import preferences
+        from penstock.control import preferences
 
         changed = await preferences.change(await session.app(), {name: None}, by=By.command_line())
         session.out.show(asdict(changed[name]), f"{name} is {_shown(changed[name].value)} again.")

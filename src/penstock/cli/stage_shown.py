@@ -6,12 +6,12 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from penstock.cli.output import duration, titled, write_table
-from penstock.cli.readable import clean, fields, when
 from penstock.cli.stages import as_row, run_time, share
-from penstock.engine.stage_views import StageView
-from penstock.engine.wording import span
-from penstock.engine.worker_views import ProcessorView, WorkerView
+from penstock.insight.stage_views import StageView
+from penstock.insight.wording import span
+from penstock.insight.worker_views import ProcessorView, WorkerView
+from penstock.terminal.output import duration, titled, write_table
+from penstock.terminal.readable import clean, fields, when
 
 AtWork = Sequence[tuple[WorkerView, ProcessorView]]
 

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.output import Column, duration
-from penstock.cli.pages import ReasonOption, actor
-from penstock.cli.readable import clean
-from penstock.cli.session import Session
-from penstock.engine.wording import span
+from penstock.insight.wording import span
+from penstock.terminal.command import command
+from penstock.terminal.output import Column, duration
+from penstock.terminal.pages import ReasonOption, actor
+from penstock.terminal.readable import clean
+from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
-    from penstock.engine.stage_views import StageView
+    from penstock.insight.stage_views import StageView
 
 StageName = Annotated[str, typer.Argument(metavar="STAGE", help="pipeline, or pipeline/stage for one of several.")]
 LimitArgument = Annotated[str, typer.Argument(metavar="N|none", help="At most so many at a time, in the whole fleet.")]
@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
     @command(app, "list")
     async def listing(session: Session) -> None:
         """Every stage with its load, rates and limits."""
-        from penstock.engine.overview import overview
+        from penstock.insight.overview import overview
 
         async with session.connection() as connection:
             views = (await overview(connection, session.settings)).stages
@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
     async def show(session: Session, stage: StageName) -> None:
         """Its policy, what it measured, and its processors that are busy or in error."""
         from penstock.cli.stage_shown import as_data, described
-        from penstock.engine.overview import of_stage, overview
+        from penstock.insight.overview import of_stage, overview
 
         async with session.connection() as connection:
             seen = await overview(connection, session.settings)
@@ -52,9 +52,7 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def pause(session: Session, stage: StageName, reason: ReasonOption = None) -> None:
         """Nothing more of it is started; what runs goes on to its end."""
-        from penstock.engine.steering import stages
-
-        await stages.pause(await session.app(), stage, by=actor(), reason=reason)
+        await (await session.app()).control.stages.pause(stage, by=actor(), reason=reason)
         session.out.show(
             {"stage": stage, "paused": True}, f"Stage {stage} is paused. `penstock stages resume {stage}` goes on."
         )
@@ -62,18 +60,14 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def resume(session: Session, stage: StageName) -> None:
         """Go on after a pause."""
-        from penstock.engine.steering import stages
-
-        await stages.resume(await session.app(), stage, by=actor())
+        await (await session.app()).control.stages.resume(stage, by=actor())
         session.out.show({"stage": stage, "paused": False}, f"Stage {stage} goes on.")
 
     @command(app)
     async def limit(session: Session, stage: StageName, limit: LimitArgument) -> None:
         """An exact fleet-wide limit. The code's own limit comes back when the application registers again."""
-        from penstock.engine.steering import stages
-
         most = whole_or_none(limit)
-        await stages.limit(await session.app(), stage, most, by=actor())
+        await (await session.app()).control.stages.limit(stage, most, by=actor())
         text = f"Stage {stage} has no limit." if most is None else f"Stage {stage} runs at most {most:,} at a time."
         session.out.show({"stage": stage, "max_running": most}, text)
 
@@ -84,9 +78,7 @@ def register(app: typer.Typer) -> None:
         A stage belongs to the application that registered it first; another one with a task of that name is refused.
         Workers of the old name go on until they stop. With --only, schedules stay where they are.
         """
-        from penstock.engine.steering import stages
-
-        moved = await stages.transfer(await session.app(), application, to, only=only or (), by=actor())
+        moved = await (await session.app()).control.stages.transfer(application, to, only=only or (), by=actor())
         text = f"Transferred from {application} to {to}: {', '.join(moved)}."
         session.out.show({"application": application, "to": to, "pipelines": moved}, clean(text))
 

@@ -2,8 +2,8 @@
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.session import Session
+from penstock.terminal.command import command
+from penstock.terminal.session import Session
 
 
 def register(app: typer.Typer) -> None:
@@ -11,7 +11,7 @@ def register(app: typer.Typer) -> None:
     async def status(session: Session) -> None:
         """One screen: database, workers, stages, and what needs attention."""
         from penstock.cli.screen import screen
-        from penstock.engine.overview import overview
+        from penstock.insight.overview import overview
 
         async with session.connection() as connection:
             found = await overview(connection, session.settings)

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.pages import actor
-from penstock.cli.readable import as_json, clean, error_line
-from penstock.cli.session import Session
+from penstock.terminal.command import command
+from penstock.terminal.pages import actor
+from penstock.terminal.readable import as_json, clean, error_line
+from penstock.terminal.session import Session
 
 TaskId = Annotated[int, typer.Argument(metavar="ID", min=1)]
 TaskIds = Annotated[list[int], typer.Argument(metavar="ID…", min=1)]
@@ -88,7 +88,7 @@ def _register_enqueue(app: typer.Typer) -> None:
 
 async def wait_for(session: Session, task_id: int, timeout: float | None) -> int:
     """Says once why it is not running yet; Ctrl-C leaves the task alone."""
-    from penstock.engine.why import explain
+    from penstock.insight.why import explain
     from penstock.lifecycle import State
 
     app = await session.app()
@@ -110,7 +110,7 @@ async def wait_for(session: Session, task_id: int, timeout: float | None) -> int
 
 
 async def _reprocess(session: Session, task_ids: list[int], from_stage: str | None) -> None:
-    from penstock.engine.steering import tasks
+    from penstock.control import tasks
 
     started = await tasks.reprocess(await session.app(), task_ids, by=actor(), from_stage=from_stage)
     word = "task runs" if len(started) == 1 else "tasks run"

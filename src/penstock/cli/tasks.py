@@ -1,15 +1,19 @@
 """`penstock tasks`: look at tasks; the commands that change something are in ``task_moves``."""
 
 import enum
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.output import Column
-from penstock.cli.pages import AfterOption, LimitOption, place_of, show_page, written
-from penstock.cli.readable import as_json, clean, error_line, fields, short, when
-from penstock.cli.session import Session
+from penstock.terminal.command import command
+from penstock.terminal.output import Column
+from penstock.terminal.pages import AfterOption, LimitOption, place_of, show_page, written
+from penstock.terminal.readable import as_json, clean, error_line, fields, short, when
+from penstock.terminal.session import Session
+
+if TYPE_CHECKING:
+    from penstock.insight.task_views import TaskDetails, TaskEvent, TaskRow
 
 TaskId = Annotated[int, typer.Argument(metavar="ID", min=1)]
 
@@ -68,8 +72,8 @@ async def _list(
     limit: int,
     after: str | None,
 ) -> None:
-    from penstock.engine.task_views import TaskFilter
-    from penstock.engine.task_views import page as page_of
+    from penstock.insight.task_views import TaskFilter
+    from penstock.insight.task_views import page as page_of
     from penstock.lifecycle import State
 
     wanted = TaskFilter(
@@ -92,60 +96,64 @@ COLUMNS = (
 )
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    from penstock.engine.wording import stage_label
+def _row(row: "TaskRow") -> dict[str, Any]:
+    from penstock.insight.wording import stage_label
 
-    failed = {"type": row["error_type"], "message": row["error_message"]}
-    tries = f"{row['attempts']}" if row["max_attempts"] is None else f"{row['attempts']}/{row['max_attempts']}"
+    failed = {"type": row.error_type, "message": row.error_message}
     return {
-        **row,
-        "name": stage_label(row["pipeline"], row["stage"]),
-        "tries": tries,
-        "changed": when(row["updated_at"], row["read_at"]),
-        "note": error_line(failed, 80) if row["error_type"] or row["error_message"] else short(row["input_summary"]),
+        **asdict(row),
+        "state": row.state.name,
+        "name": stage_label(row.pipeline, row.stage),
+        "tries": f"{row.attempts}" if row.max_attempts is None else f"{row.attempts}/{row.max_attempts}",
+        "changed": when(row.updated_at, row.read_at),
+        "note": error_line(failed, 80) if row.error_type or row.error_message else short(row.input_summary),
     }
 
 
 async def _show(session: Session, task_id: int) -> None:
-    from penstock.engine import task_views
+    from penstock.insight import task_views
 
     app = await session.app()
     task, now = await task_views.show(app, task_id), await task_views.now(app)
-    session.out.show(task, lambda: described(task, now))
+    session.out.show(as_data(task), lambda: described(task, now))
 
 
-def described(task: dict[str, Any], now: Any) -> str:
+def as_data(task: "TaskDetails") -> dict[str, Any]:
+    return {**asdict(task), "state": task.state.name}
+
+
+def described(task: "TaskDetails", now: Any) -> str:
     """Also what `dead-letters show` prints."""
-    from penstock.engine.wording import stage_label
+    from penstock.insight.wording import stage_label
 
     pairs = {
-        "task": str(task["task_id"]),
-        "name": stage_label(task["pipeline"], task["stage"]),
-        "state": task["state"],
-        "stored": when(task["created_at"], now),
-        "changed": when(task["updated_at"], now),
-        "tries": f"{task['attempts']}" + (f" of {task['max_attempts']}" if task["max_attempts"] else ""),
+        "task": str(task.task_id),
+        "name": stage_label(task.pipeline, task.stage),
+        "state": task.state.name,
+        "stored": when(task.created_at, now),
+        "changed": when(task.updated_at, now),
+        "tries": f"{task.attempts}" + (f" of {task.max_attempts}" if task.max_attempts else ""),
     }
-    if task["run"] > 1:
-        pairs["run"] = f"{task['run']} (it was started again)"
-    for key, title in (
-        ("job_id", "job"),
-        ("owner", "owner"),
-        ("idempotency_key", "key"),
-        ("replaces", "edited copy of"),
+    if task.run > 1:
+        pairs["run"] = f"{task.run} (it was started again)"
+    for value, title in (
+        (task.job_id, "job"),
+        (task.owner, "owner"),
+        (task.idempotency_key, "key"),
+        (task.replaces, "edited copy of"),
     ):
-        if task[key] is not None:
-            pairs[title] = clean(str(task[key]))
-    parts = [fields(pairs), f"input\n{as_json(task['input'])}"]
-    if task["result"] is not None:
-        parts.append(f"result\n{as_json(task['result'])}")
-    if task["error"]:
-        parts.append(_error(task["error"]))
-    if task["checkpoints"]:
-        lines = [f"  {one['name']}  {when(one['at'], now)}  {short(one['result'], 80)}" for one in task["checkpoints"]]
+        if value is not None:
+            pairs[title] = clean(str(value))
+    parts = [fields(pairs), f"input\n{as_json(task.input)}"]
+    if task.result is not None:
+        parts.append(f"result\n{as_json(task.result)}")
+    if task.error:
+        parts.append(_error(task.error))
+    if task.checkpoints:
+        lines = [f"  {one.name}  {when(one.at, now)}  {short(one.result, 80)}" for one in task.checkpoints]
         parts.append("finished stages\n" + "\n".join(lines))
-    if task["history"]:
-        parts.append("history\n" + "\n".join(f"  {_event(one, now)}" for one in task["history"]))
+    if task.history:
+        parts.append("history\n" + "\n".join(f"  {_event(one, now)}" for one in task.history))
     return "\n\n".join(parts)
 
 
@@ -158,17 +166,17 @@ def _error(error: dict[str, Any]) -> str:
     return text
 
 
-def _event(event: dict[str, Any], now: Any) -> str:
-    error = event["error"] or {}
+def _event(event: "TaskEvent", now: Any) -> str:
+    error = event.error or {}
     cause = error_line(error if "type" in error else error.get("error"), 80)
-    burned = "burned a try" if event["burned"] else "burned no try"
+    burned = "burned a try" if event.burned else "burned no try"
     by = f" by {clean(str(error['by']))}" if error.get("by") else ""
     tail = "" if cause == "–" else f": {cause}"
-    return f"{when(event['at'], now)}  try {event['attempt']}  {event['cause']}{by}, {burned}{tail}"
+    return f"{when(event.at, now)}  try {event.attempt}  {event.cause}{by}, {burned}{tail}"
 
 
 async def _why(session: Session, task_id: int) -> None:
-    from penstock.engine.why import explain
+    from penstock.insight.why import explain
 
     async with session.connection() as connection:
         why = await explain(connection, task_id)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.session import Session
+from penstock.terminal.command import command
+from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from penstock.engine.overview import Overview
+    from penstock.insight.overview import Overview
 
 EveryOption = Annotated[float, typer.Option("--every", min=0.2, max=3600, help="Seconds between two looks.")]
 OnceOption = Annotated[bool, typer.Option("--once", help="Look once and leave.")]
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 async def _look(session: Session) -> "Overview":
-    from penstock.engine.overview import overview
+    from penstock.insight.overview import overview
 
     async with session.connection() as connection:
         return await overview(connection, session.settings)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.extensions import BUILT_IN
-from penstock.cli.session import Session
 from penstock.cli.worker import OnlyOption, ProfileOption, RunnersOption
+from penstock.terminal.command import command
+from penstock.terminal.served import BUILT_IN
+from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
     from penstock.cli.serving import Up
@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
         )
         if plan.app != BUILT_IN:
             return await serve(session, plan, lambda ready: _announce(session, ready))
-        from penstock.cli.sample_places import served
+        from penstock_demo.places import served
 
         async with served(settings) as settings:
             return await serve(session, replace(plan, settings=settings), lambda ready: _announce(session, ready))

@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.output import Column, shown
-from penstock.cli.pages import LimitOption, show_page
-from penstock.cli.session import Session
-from penstock.engine.acting import By, Role
+from penstock.control.acting import By, Role
+from penstock.terminal.command import command
+from penstock.terminal.output import Column, shown
+from penstock.terminal.pages import LimitOption, show_page
+from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
     from penstock.config import Settings
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def create(session: Session, name: Name, role: RoleOption = Role.operator) -> None:
         """Make a user. A name is for ever: work belongs to it."""
-        from penstock.engine import accounts
+        from penstock.console.people import accounts
 
         made = await accounts.create_user(await session.app(), name, role, by=By.command_line())
         session.out.show(asdict(made), f"User {name} is {role}. `penstock users login {name}` prints a login link.")
@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
     @command(app, "list")
     async def listing(session: Session, limit: LimitOption = 200, after: AfterOption = "") -> None:
         """Everybody, by name."""
-        from penstock.engine import accounts
+        from penstock.console.people import accounts
 
         found = await accounts.list_users(await session.app(), after=after, limit=limit + 1)
         following = found[limit - 1].name if len(found) > limit else None
@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def disable(session: Session, name: Name) -> None:
         """Out at once: sessions end and tokens are refused. Their work goes on."""
-        from penstock.engine import accounts
+        from penstock.console.people import accounts
 
         user = await accounts.change_user(await session.app(), name, disabled=True, by=By.command_line())
         session.out.show(asdict(user), f"User {name} is disabled. `penstock users enable {name}` undoes it.")
@@ -60,7 +60,7 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def enable(session: Session, name: Name) -> None:
         """Let a disabled user in again. Tokens count again, old sessions do not."""
-        from penstock.engine import accounts
+        from penstock.console.people import accounts
 
         user = await accounts.change_user(await session.app(), name, disabled=False, by=By.command_line())
         session.out.show(asdict(user), f"User {name} is enabled.")
@@ -68,7 +68,7 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def role(session: Session, name: Name, role: RoleArgument) -> None:
         """Change what a user may do, from their next request on."""
-        from penstock.engine import accounts
+        from penstock.console.people import accounts
 
         user = await accounts.change_user(await session.app(), name, role=role, by=By.command_line())
         session.out.show(asdict(user), f"User {name} is {role} now.")
@@ -76,8 +76,8 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def login(session: Session, name: Name, address: AddressOption = None) -> None:
         """Print a link that logs a user in: once, within 15 minutes."""
-        from penstock.engine import accounts
-        from penstock.engine.credentials import LINK_SECONDS
+        from penstock.console.people import accounts
+        from penstock.console.people.credentials import LINK_SECONDS
 
         where = (address or address_of(session.settings)).rstrip("/")
         code = await accounts.login_code(await session.app(), name, by=By.command_line())
@@ -94,8 +94,8 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def password(session: Session, name: Name, remove: RemoveOption = False) -> None:
         """Set a user's password, which is asked for and never an argument; or remove it. Their sessions end."""
-        from penstock.engine import accounts, passwords
-        from penstock.engine.password_hash import PasswordHashes
+        from penstock.console.people import accounts, passwords
+        from penstock.console.people.password_hash import PasswordHashes
 
         application = await session.app()
         await accounts.require_user(application, name)

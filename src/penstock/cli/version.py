@@ -4,8 +4,8 @@ import platform
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.session import Session
+from penstock.terminal.command import command
+from penstock.terminal.session import Session
 
 
 def register(app: typer.Typer) -> None:

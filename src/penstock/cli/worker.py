@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.session import Session
+from penstock.terminal.command import command
+from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
     from penstock.cli.serving import Up

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from penstock.cli.command import command
-from penstock.cli.output import Column, duration
-from penstock.cli.readable import clean
-from penstock.cli.session import Session
+from penstock.terminal.command import command
+from penstock.terminal.output import Column, duration
+from penstock.terminal.readable import clean
+from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from penstock.engine.worker_views import WorkerView
+    from penstock.insight.worker_views import WorkerView
 
 EMPTY = "No worker is running. `penstock worker --app module:name` starts one, `penstock up` everything."
 
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def workers(session: Session) -> None:
         """Every worker that lives, with what its last look at itself found. It looks every PENSTOCK_HEALTH_SECONDS."""
-        from penstock.engine.overview import overview
+        from penstock.insight.overview import overview
 
         async with session.connection() as connection:
             seen = await overview(connection)

@@ -17,8 +17,7 @@ async def tell(connection: Connection, payload: str) -> None:
 
 async def clock(connection: Connection) -> float:
     """Seconds since 1970, as the database sees it."""
-    seconds: float = await connection.fetchval(_sql.clock)
-    return seconds
+    return float(await connection.fetchval(_sql.clock))
 
 
 async def owners(connection: Connection, job_ids: Sequence[int]) -> dict[int, str | None]:

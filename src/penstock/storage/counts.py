@@ -9,8 +9,7 @@ Connection = Any
 
 
 async def fold(connection: Connection, batch: int) -> int:
-    count: int = await connection.fetchval(_sql.fold, batch)
-    return count
+    return int(await connection.fetchval(_sql.fold, batch))
 
 
 async def expire_statistics(connection: Connection, keep_seconds: float) -> int:

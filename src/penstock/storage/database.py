@@ -13,6 +13,7 @@ import asyncpg
 
 from penstock.config import Settings
 from penstock.errors import (
+    DatabaseError,
     DatabaseFull,
     DatabaseLoginRefused,
     DatabaseMissing,
@@ -70,9 +71,14 @@ READ_ONLY: tuple[type[BaseException], ...] = (asyncpg.ReadOnlySQLTransactionErro
 AWAY: tuple[type[BaseException], ...] = (DatabaseUnavailable, DatabaseReadOnly, DatabaseFull)
 
 
+# Faults that heal: the work is kept and tried again.
+PASSING: tuple[type[BaseException], ...] = LOST + AGAIN + REFUSED + AWAY
+# Those, and what a person has to mend at the database: never a bug of the loop that meets them.
+DATABASE_FAULTS: tuple[type[BaseException], ...] = (*PASSING, DatabaseError)
+
+
 def passing(error: BaseException) -> bool:
-    """True for faults that heal: the work is kept and tried again."""
-    return isinstance(error, LOST + AGAIN + REFUSED + AWAY)
+    return isinstance(error, PASSING)
 
 
 async def connect(
@@ -109,7 +115,9 @@ class Pool:
         return Borrowed(self._pool, timeout)
 
     async def close(self) -> None:
-        await self._pool.close()
+        """It is no error when the server closed a connection first."""
+        with suppress(*LOST):
+            await self._pool.close()
 
     def terminate(self) -> None:
         self._pool.terminate()

@@ -1,14 +1,14 @@
 """Dead letters. One function per query of ``sql/dead_letters.sql``."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from penstock.storage.queries import load
-from penstock.storage.reads import NEWEST, WINDOW, Page, Place
+from penstock.storage.reads import NEWEST, WINDOW, Place
 
 _sql = load("dead_letters")
 Connection = Any
@@ -31,38 +31,55 @@ class DeadLetterFilter:
         return any(one is not None for one in (self.pipeline, self.error_type, self.job_id, self.owner))
 
 
-async def page(connection: Connection, wanted: DeadLetterFilter, *, after: Place | None, limit: int) -> Page:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetter:
+    """``error``: as stored; old workers and other languages may have written what they liked."""
+
+    task_id: int
+    job_id: int | None
+    owner: str | None
+    pipeline: str
+    stage: str
+    attempts: int
+    run: int
+    finished_at: datetime
+    error: Mapping[str, Any]
+    input: Mapping[str, Any]
+    read_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetterPage:
+    rows: tuple[DeadLetter, ...]
+    next: Place | None
+
+
+async def page(connection: Connection, wanted: DeadLetterFilter, *, after: Place | None, limit: int) -> DeadLetterPage:
     """A page may be empty and have a ``next``: then nothing of what was looked at matched."""
     behind = after or LATEST
     window = WINDOW if wanted.narrows else limit
-    rows = [
-        dict(row)
-        for row in await connection.fetch(
-            _sql.page,
-            behind.at,
-            behind.task_id,
-            wanted.since or _EARLIEST,
-            window,
-            wanted.pipeline,
-            wanted.error_type,
-            wanted.job_id,
-            limit,
-            wanted.owner,
-        )
-    ]
+    rows = await connection.fetch(
+        _sql.page,
+        behind.at,
+        behind.task_id,
+        wanted.since or _EARLIEST,
+        window,
+        wanted.pipeline,
+        wanted.error_type,
+        wanted.job_id,
+        limit,
+        wanted.owner,
+    )
     looked, last = rows[0]["looked"], Place(task_id=rows[0]["last_id"] or 0, at=rows[0]["last_at"])
-    found = tuple(_decoded(row) for row in rows if row["task_id"] is not None)
+    found = tuple(_letter(row) for row in rows if row["task_id"] is not None)
     if found and len(found) >= limit:
-        return Page(rows=found, next=Place(task_id=found[-1]["task_id"], at=found[-1]["finished_at"]))
-    return Page(rows=found, next=last if looked >= window else None)
+        return DeadLetterPage(rows=found, next=Place(task_id=found[-1].task_id, at=found[-1].finished_at))
+    return DeadLetterPage(rows=found, next=last if looked >= window else None)
 
 
-def _decoded(row: dict[str, Any]) -> dict[str, Any]:
-    for extra in ("looked", "last_at", "last_id"):
-        del row[extra]
-    row["error"] = orjson.loads(row["error"] or "{}")
-    row["input"] = orjson.loads(row["input"])
-    return row
+def _letter(row: Mapping[str, Any]) -> DeadLetter:
+    values = {one.name: row[one.name] for one in fields(DeadLetter)}
+    return DeadLetter(**values | {"error": orjson.loads(row["error"] or "{}"), "input": orjson.loads(row["input"])})
 
 
 async def origin(connection: Connection, task_id: int) -> dict[str, Any] | None:
@@ -92,8 +109,3 @@ async def failed_again(connection: Connection, replayed: Sequence[tuple[int, dat
     tasks, times, types = zip(*replayed, strict=True)
     count: int = await connection.fetchval(_sql.failed_again, list(tasks), list(times), list(types))
     return count
-
-
-async def database_now(connection: Connection) -> datetime:
-    now: datetime = await connection.fetchval(_sql.now)
-    return now

@@ -1,20 +1,33 @@
 """Messages nobody could read. One function per query of ``sql/dead_messages.sql``."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from penstock.storage.queries import load
 from penstock.storage.reads import NEWEST
-from penstock.transport import DeadMessage
 
 _sql = load("dead_messages")
 Connection = Any
 
 # Nothing above 64 KiB can ever be sent again, so this much of a larger one is plenty to see what it is.
 KEPT_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadMessage:
+    """A message in the broker's dead-letter queue. ``reason``: why nobody could use it; ``kind``: the same in one of a
+    few words, as whoever buried it said. ``token``: what it is known by when it comes a second time."""
+
+    queue: str
+    raw: bytes
+    reason: str
+    deliveries: int
+    died_at: datetime | None
+    token: Any = field(repr=False, compare=False)
+    kind: str = "other"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +48,7 @@ class Kept(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class DeadMessagePage:
     """``next``: the id behind which the next page begins; None: that was the last one."""
 
     rows: tuple[dict[str, Any], ...]
@@ -59,7 +72,7 @@ async def keep(connection: Connection, transport: str, messages: Sequence[DeadMe
     return [Kept(row["id"], row["reason"], distinct[row["token"], row["digest"]].kind) for row in rows]
 
 
-async def page(connection: Connection, wanted: MessageFilter, *, after: int | None, limit: int) -> Page:
+async def page(connection: Connection, wanted: MessageFilter, *, after: int | None, limit: int) -> DeadMessagePage:
     queues = None if wanted.queues is None else list(wanted.queues)
     rows = [
         dict(row)
@@ -67,7 +80,7 @@ async def page(connection: Connection, wanted: MessageFilter, *, after: int | No
             _sql.page, NEWEST if after is None else after, wanted.transport, queues, wanted.open, limit + 1
         )
     ]
-    return Page(rows=tuple(rows[:limit]), next=rows[limit - 1]["id"] if len(rows) > limit else None)
+    return DeadMessagePage(rows=tuple(rows[:limit]), next=rows[limit - 1]["id"] if len(rows) > limit else None)
 
 
 async def get(connection: Connection, message_id: int) -> dict[str, Any] | None:

@@ -18,6 +18,38 @@ from penstock.storage.queries import load
 
 _sql = load("dialer")
 OLDEST_VERSION = 150000
+# Arrays of built-in types: oid, name, oid of the elements. They are the same on every PostgreSQL. asyncpg would look
+# them up on every new connection, which costs the server nearly as much as the rest of a worker's start.
+ARRAYS = (
+    (1000, "_bool", 16),
+    (1001, "_bytea", 17),
+    (1005, "_int2", 21),
+    (1007, "_int4", 23),
+    (1016, "_int8", 20),
+    (1021, "_float4", 700),
+    (1022, "_float8", 701),
+    (1182, "_date", 1082),
+    (1185, "_timestamptz", 1184),
+    (1187, "_interval", 1186),
+    (1231, "_numeric", 1700),
+    (2951, "_uuid", 2950),
+    (199, "_json", 114),
+    (3807, "_jsonb", 3802),
+)
+_ARRAY_TYPES = [
+    {
+        "oid": oid,
+        "ns": "pg_catalog",
+        "name": name,
+        "kind": b"b",
+        "basetype": None,
+        "elemtype": element,
+        "elemdelim": ",",
+        "range_subtype": None,
+        "attrtypoids": None,
+    }
+    for oid, name, element in ARRAYS
+]
 # After the first read-only answer, and at most: everybody asks again within a second of the end of a failover.
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 1.0
 # A host that has not answered by then is not waited for alone. Heartbeats give up after a few seconds: several silent
@@ -131,14 +163,16 @@ async def _connected(
     given = {**options, "target_session_attrs": "any"}
     if host is not None:
         given |= {"host": host.name, "port": host.port}
-    connection: asyncpg.Connection = await asyncpg.connect(url, **given)
+    connection: Any = await asyncpg.connect(url, **given)
     try:
+        connection.get_settings().register_data_types(_ARRAY_TYPES)
         async with asyncio.timeout(options["timeout"]):
             await _suitable(connection, target, sure=sure)
     except BaseException:
         connection.terminate()
         raise
-    return connection
+    opened: asyncpg.Connection = connection
+    return opened
 
 
 async def _suitable(connection: Any, target: Target, *, sure: bool) -> None:

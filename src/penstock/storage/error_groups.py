@@ -1,7 +1,7 @@
 """The newest failures, to be grouped. One function per query of ``sql/error_groups.sql``."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -68,16 +68,4 @@ async def of_job(connection: Connection, job_id: int, *, hours: float, most: int
 
 
 def _failures(rows: Sequence[Any]) -> tuple[Failure, ...]:
-    return tuple(
-        Failure(
-            task_id=row["task_id"],
-            finished_at=row["finished_at"],
-            pipeline=row["pipeline"],
-            stage=row["stage"],
-            type=row["type"],
-            kind=row["class"],
-            place=row["place"],
-            message=row["message"],
-        )
-        for row in rows
-    )
+    return tuple(Failure(**{one.name: row[one.name] for one in fields(Failure)}) for row in rows)

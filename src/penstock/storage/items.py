@@ -18,7 +18,7 @@ LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ItemsWanted:
     """``since`` belongs to the range, ``until`` does not. ``group``: only failures of this group, of one job."""
 
     jobs: Sequence[int]
@@ -29,36 +29,42 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ItemPosition:
     """Behind which a page starts."""
 
     at: datetime
     task_id: int
 
 
-async def newest(connection: Connection, wanted: Wanted, after: Place | None, limit: int) -> list[Place]:
-    start = after or Place(LATEST, NEWEST)
+async def newest(
+    connection: Connection, wanted: ItemsWanted, after: ItemPosition | None, limit: int
+) -> list[ItemPosition]:
+    start = after or ItemPosition(LATEST, NEWEST)
     return await _page(connection, _sql.newest, wanted, start, limit)
 
 
-async def oldest(connection: Connection, wanted: Wanted, after: Place | None, limit: int) -> list[Place]:
-    return await _page(connection, _sql.oldest, wanted, after or Place(EARLIEST, 0), limit)
+async def oldest(
+    connection: Connection, wanted: ItemsWanted, after: ItemPosition | None, limit: int
+) -> list[ItemPosition]:
+    return await _page(connection, _sql.oldest, wanted, after or ItemPosition(EARLIEST, 0), limit)
 
 
-async def _page(connection: Connection, query: str, wanted: Wanted, start: Place, limit: int) -> list[Place]:
+async def _page(
+    connection: Connection, query: str, wanted: ItemsWanted, start: ItemPosition, limit: int
+) -> list[ItemPosition]:
     states = [int(state) for state in wanted.states]
     values = (start.at, start.task_id, limit, wanted.since, wanted.until)
-    return [Place(row["at"], row["task_id"]) for row in await connection.fetch(query, wanted.jobs, states, *values)]
+    return [
+        ItemPosition(row["at"], row["task_id"]) for row in await connection.fetch(query, wanted.jobs, states, *values)
+    ]
 
 
-async def by_row(connection: Connection, job_id: int, after: Place | None, limit: int) -> list[Place]:
-    rows = await connection.fetch(_sql.by_row, job_id, 0 if after is None else after.task_id, limit)
-    return [Place(row["at"], row["task_id"]) for row in rows]
-
-
-async def by_row_backwards(connection: Connection, job_id: int, before: Place, limit: int) -> list[Place]:
-    rows = await connection.fetch(_sql.by_row_backwards, job_id, before.task_id, limit)
-    return [Place(row["at"], row["task_id"]) for row in rows]
+async def by_row(
+    connection: Connection, job_id: int, behind: ItemPosition | None, limit: int, *, backwards: bool = False
+) -> list[ItemPosition]:
+    query = _sql.by_row_backwards if backwards else _sql.by_row
+    rows = await connection.fetch(query, job_id, 0 if behind is None else behind.task_id, limit)
+    return [ItemPosition(row["at"], row["task_id"]) for row in rows]
 
 
 async def of_row(connection: Connection, job_id: int, row: int) -> int | None:

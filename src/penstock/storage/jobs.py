@@ -80,8 +80,7 @@ async def deleted(connection: Connection, limit: int) -> list[int]:
 
 async def remove_rows(connection: Connection, job_id: int, batch: int) -> int:
     """How many tasks were taken away; running ones stay until they have let go."""
-    count: int = await connection.fetchval(_sql.remove_rows, job_id, batch)
-    return count
+    return int(await connection.fetchval(_sql.remove_rows, job_id, batch))
 
 
 async def remove(connection: Connection, job_id: int, *, after_seconds: float) -> bool:

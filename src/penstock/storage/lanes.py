@@ -1,28 +1,42 @@
 """Lanes: fairness, pause and cancel. One function per query of ``sql/lanes.sql``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from penstock.model import LaneView
 from penstock.storage.queries import load
+from penstock.storage.stages import Limits
 
 _sql = load("lanes")
 Connection = Any
 
 
-async def active(connection: Connection, pipelines: Sequence[str]) -> list[LaneView]:
-    return [LaneView(**dict(row)) for row in await connection.fetch(_sql.active, pipelines)]
+async def served(connection: Connection, pipelines: Sequence[str]) -> tuple[list[LaneView], list[Limits]]:
+    """The lanes that may hold something, and the limits of every stage there is, whoever serves it."""
+    return _served(await connection.fetch(_sql.served, pipelines))
 
 
-async def active_of_job(connection: Connection, job_id: int) -> list[LaneView]:
-    return [LaneView(**dict(row)) for row in await connection.fetch(_sql.active_of_job, job_id)]
+async def served_of_job(connection: Connection, job_id: int) -> tuple[list[LaneView], list[Limits]]:
+    return _served(await connection.fetch(_sql.served_of_job, job_id))
+
+
+def _served(rows: Iterable[Any]) -> tuple[list[LaneView], list[Limits]]:
+    lanes: list[LaneView] = []
+    limits: list[Limits] = []
+    for row in rows:
+        if row["priority"] is not None:
+            lanes.append(LaneView(**dict(row)))
+            continue
+        limits.append(
+            Limits(id=row["id"], pipeline=row["pipeline"], max_running=row["max_running"], paused=row["paused"])
+        )
+    return lanes, limits
 
 
 async def open_lane(
     connection: Connection, *, pipeline: str, key: str, priority: int, owner: str | None, job_id: int | None
 ) -> int:
-    lane: int = await connection.fetchval(_sql.open, pipeline, key, priority, owner, job_id)
-    return lane
+    return int(await connection.fetchval(_sql.open, pipeline, key, priority, owner, job_id))
 
 
 async def of_job(connection: Connection, job_id: int) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ _sql = load("limits")
 Connection = Any
 
 LONGEST_KEY = 500
+_BATCH = 1000
 # PostgreSQL counts time in microseconds and its calendar has an end: beyond these a limit could not be kept exactly.
 SLOWEST_RATE, FASTEST_RATE = 1e-6, 1e5
 LARGEST_BURST = 1_000_000
@@ -39,7 +40,7 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class LimitFigures:
     rate: float | None
     burst: int
     blocked_seconds: float
@@ -160,9 +161,9 @@ async def take(
     )
 
 
-async def standing(connection: Connection, key: str) -> Standing | None:
+async def standing(connection: Connection, key: str) -> LimitFigures | None:
     row = await connection.fetchrow(_sql.standing, key)
-    return None if row is None else Standing(**dict(row))
+    return None if row is None else LimitFigures(**dict(row))
 
 
 async def known(connection: Connection, keys: Sequence[str]) -> list[KnownLimit]:
@@ -207,9 +208,9 @@ async def remove(connection: Connection, key: str) -> bool:
     return await connection.fetchval(_sql.remove, key) is not None
 
 
-async def forget_passed_blocks(connection: Connection, *, older_than_seconds: float, batch: int = 1000) -> int:
-    return len(await connection.fetch(_sql.forget_passed_blocks, older_than_seconds, batch))
+async def forget_passed_blocks(connection: Connection, *, older_than_seconds: float) -> int:
+    return len(await connection.fetch(_sql.forget_passed_blocks, older_than_seconds, _BATCH))
 
 
-async def forget_unused(connection: Connection, prefix: str, *, unused_seconds: float, batch: int = 1000) -> int:
-    return len(await connection.fetch(_sql.forget_unused, prefix, unused_seconds, batch))
+async def forget_unused(connection: Connection, prefix: str, *, unused_seconds: float) -> int:
+    return len(await connection.fetch(_sql.forget_unused, prefix, unused_seconds, _BATCH))

@@ -36,6 +36,13 @@ async def reprocess(
     return [row["task_id"] for row in rows]
 
 
+async def hold_ended(
+    connection: Connection, task_ids: Sequence[int], statuses: Sequence[int], until: datetime
+) -> dict[int, int | None]:
+    """Those that have ended so, with their jobs; held until the transaction ends."""
+    return dict(await connection.fetch(_sql.hold_ended, task_ids, statuses, until))
+
+
 async def replace(connection: Connection, task_id: int, copy_id: int, by: str) -> bool:
     return bool(await connection.fetchval(_sql.replace, task_id, copy_id, by))
 

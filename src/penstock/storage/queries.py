@@ -5,9 +5,11 @@ people read, EXPLAIN and review it as SQL; nothing in Penstock builds SQL from s
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import fields
 from functools import cache
 from importlib.resources import files
-from typing import LiteralString, cast
+from typing import Any, LiteralString, cast
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
@@ -27,6 +29,11 @@ class Queries:
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._texts)
+
+
+def columns(record: type[Any], rows: Sequence[Any]) -> list[list[Any]]:
+    """An array per field of the frozen record, in their order, for a statement that takes many of them."""
+    return [[getattr(row, field.name) for row in rows] for field in fields(record)]
 
 
 @cache

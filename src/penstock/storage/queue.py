@@ -1,6 +1,7 @@
 """The hot path: one function per query of ``sql/queue.sql``."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -16,19 +17,17 @@ FRONT = (datetime.fromisoformat("1970-01-01T00:00:00+00:00"), 0)
 Connection = Any  # asyncpg.Connection or a pool's proxy of it; the stubs do not relate them
 
 
-class Wanted:
+@dataclass(slots=True, eq=False)
+class LaneClaim:
     """One (stage, lane) pair of a claim: how many, and behind which position to start."""
 
-    __slots__ = ("after", "lane", "quota", "stage")
-
-    def __init__(self, stage: int, lane: int, quota: int, after: tuple[datetime, int] = FRONT) -> None:
-        self.stage = stage
-        self.lane = lane
-        self.quota = quota
-        self.after = after
+    stage: int
+    lane: int
+    quota: int
+    after: tuple[datetime, int] = FRONT
 
 
-async def claim(connection: Connection, wanted: Sequence[Wanted], limit: int, worker: int) -> list[Claimed]:
+async def claim(connection: Connection, wanted: Sequence[LaneClaim], limit: int, worker: int) -> list[Claimed]:
     rows = await connection.fetch(
         _sql.claim,
         [w.stage for w in wanted],
@@ -55,6 +54,21 @@ async def claim_by_id(
     what has no fleet-wide limit."""
     rows = await connection.fetch(_sql.claim_by_id, task_ids, worker, stages, least_age_seconds, unlimited)
     return [Claimed(row) for row in rows]
+
+
+async def ripe(connection: Connection, wanted: Sequence[LaneClaim], room: int, least_age_seconds: float) -> list[int]:
+    """Tasks in the order they should be claimed, at most ``room``."""
+    rows = await connection.fetch(
+        _sql.ripe,
+        [one.stage for one in wanted],
+        [one.lane for one in wanted],
+        [one.quota for one in wanted],
+        [one.after[0] for one in wanted],
+        [one.after[1] for one in wanted],
+        room,
+        least_age_seconds,
+    )
+    return [row["task_id"] for row in rows]
 
 
 async def lock_limited_stages(connection: Connection, stages: Sequence[int]) -> dict[int, int]:
@@ -148,6 +162,18 @@ async def hasten(connection: Connection, job_id: int, task_ids: Sequence[int] | 
     return len(await connection.fetch(_sql.hasten, job_id, task_ids, batch))
 
 
+async def hasten_chosen(connection: Connection, task_ids: Sequence[int]) -> dict[int, int | None]:
+    """Those that start now, with their jobs."""
+    return dict(await connection.fetch(_sql.hasten_chosen, task_ids))
+
+
+async def cancel_chosen(
+    connection: Connection, task_ids: Sequence[int], *, by: str, stored_until: datetime, running: bool
+) -> dict[int, int | None]:
+    """Those that ended or were asked to stop, with their jobs."""
+    return dict(await connection.fetch(_sql.cancel_chosen, task_ids, by, stored_until, running))
+
+
 async def leased_in_job(connection: Connection, job_id: int) -> list[int]:
     return [row["task_id"] for row in await connection.fetch(_sql.leased_in_job, job_id)]
 
@@ -162,8 +188,7 @@ async def note_hasten(connection: Connection, task_ids: Sequence[int]) -> None:
 
 async def sweep_cancelled(connection: Connection, batch: int, job_id: int | None = None) -> int:
     """Of all lanes, or of those of one job."""
-    count: int = await connection.fetchval(_sql.sweep_cancelled, batch, job_id)
-    return count
+    return int(await connection.fetchval(_sql.sweep_cancelled, batch, job_id))
 
 
 async def asked_to_stop(connection: Connection, workers: Sequence[int]) -> list[tuple[int, int, int]]:

@@ -19,6 +19,7 @@ Connection = Any
 Row = dict[str, Any]
 
 NEWEST = 2**63 - 1
+_COUNTED_AT_MOST = 20_000
 WINDOW = 10_000
 LONGEST_PAGE = 1000
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -48,12 +49,61 @@ class TaskFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    rows: tuple[Row, ...]
+class TaskRow:
+    """A task in a list. ``input_summary``: the beginning of its input as JSON."""
+
+    task_id: int
+    job_id: int | None
+    owner: str | None
+    pipeline: str
+    stage: str
+    state: State
+    attempts: int
+    max_attempts: int | None
+    run: int
+    worker: int | None
+    run_at: datetime | None
+    updated_at: datetime
+    created_at: datetime
+    input_summary: str | None
+    error_type: str | None
+    error_message: str | None
+    read_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPage:
+    rows: tuple[TaskRow, ...]
     next: Place | None
 
 
-async def task_page(connection: Connection, wanted: TaskFilter, *, after: Place | None = None, limit: int = 50) -> Page:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """With what it holds, from the counters."""
+
+    id: int
+    pipeline: str
+    key: str
+    priority: int
+    job_id: int | None
+    owner: str | None
+    weight: int
+    max_running: int | None
+    active: bool
+    paused_at: datetime | None
+    paused_by: str | None
+    pause_reason: str | None
+    cancelled_at: datetime | None
+    cancelled_by: str | None
+    opened_at: datetime | None
+    waiting: int
+    running: int
+    read_at: datetime
+
+
+async def task_page(
+    connection: Connection, wanted: TaskFilter, *, after: Place | None = None, limit: int = 50
+) -> TaskPage:
     """One page of tasks. Newest first, except PENDING (what is due first) and a job's endings (newest ending first)."""
     limit = min(max(limit, 1), LONGEST_PAGE)
     async with connection.transaction(isolation="repeatable_read", readonly=True):
@@ -69,7 +119,7 @@ async def task_page(connection: Connection, wanted: TaskFilter, *, after: Place 
             case _:
                 ids, place = await _finished(connection, wanted, after, limit)
         rows = await task_rows(connection, ids)
-    return Page(rows=tuple(rows[one] for one in ids if one in rows), next=place)
+    return TaskPage(rows=tuple(rows[one] for one in ids if one in rows), next=place)
 
 
 Found = tuple[list[int], Place | None]
@@ -130,9 +180,9 @@ def _timed(rows: Sequence[Any], limit: int) -> Found:
     return ids, Place(task_id=ids[-1], at=rows[-1]["at"]) if len(ids) == limit else None
 
 
-async def task_rows(connection: Connection, task_ids: Sequence[int]) -> dict[int, Row]:
+async def task_rows(connection: Connection, task_ids: Sequence[int]) -> dict[int, TaskRow]:
     rows = await connection.fetch(_sql.task_rows, task_ids)
-    return {row["task_id"]: dict(row) for row in rows}
+    return {row["task_id"]: TaskRow(**{**row, "state": State[row["state"]]}) for row in rows}
 
 
 async def stage_load(connection: Connection) -> list[Row]:
@@ -155,14 +205,9 @@ async def lane_page(
     idle_too: bool = False,
     pipeline: str | None = None,
     limit: int,
-) -> list[Row]:
-    rows = [
-        dict(row)
-        for row in await connection.fetch(_sql.lanes, NEWEST if before is None else before, idle_too, pipeline, limit)
-    ]
-    for row in rows:
-        row["waiting"] = max(row.pop("present") - row["running"], 0)
-    return rows
+) -> list[Lane]:
+    rows = await connection.fetch(_sql.lanes, NEWEST if before is None else before, idle_too, pipeline, limit)
+    return [Lane(**row) for row in rows]
 
 
 async def waiting_in_lane(connection: Connection, pipeline: str, key: str) -> int | None:
@@ -181,8 +226,8 @@ async def job_steps(connection: Connection, job_id: int) -> list[Row]:
     return [dict(row) for row in await connection.fetch(_sql.job_steps, job_id)]
 
 
-async def job_ended_lately(connection: Connection, job_id: int, at_most: int = 20_000) -> int:
-    ended: int = await connection.fetchval(_sql.job_ended_lately, job_id, at_most)
+async def job_ended_lately(connection: Connection, job_id: int) -> int:
+    ended: int = await connection.fetchval(_sql.job_ended_lately, job_id, _COUNTED_AT_MOST)
     return ended
 
 

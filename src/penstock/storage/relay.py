@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from penstock.storage.queries import load
-from penstock.storage.queue import Wanted
+from penstock.storage.queue import LaneClaim
 
 _sql = load("relay")
 Connection = Any
@@ -31,7 +31,7 @@ class Backlog(NamedTuple):
     oldest: datetime
 
 
-async def unsent(connection: Connection, wanted: Sequence[Wanted], room: int) -> list[Unsent]:
+async def unsent(connection: Connection, wanted: Sequence[LaneClaim], room: int) -> list[Unsent]:
     rows = await connection.fetch(
         _sql.unsent,
         [one.stage for one in wanted],

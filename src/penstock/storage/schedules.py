@@ -1,16 +1,17 @@
 """Schedules: what is due, and its one fire per time. One function per query of ``sql/schedules.sql``.
 
-Nothing here knows what a cron expression means: ``engine/schedule.py`` calculates the next times.
+Nothing here knows what a cron expression means: ``schedules/schedule.py`` calculates the next times.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import columns, load
 
 _sql = load("schedules")
 Connection = Any
@@ -51,6 +52,10 @@ class NewSchedule:
     options: str
     missed: str
     next_fire_at: datetime | None
+
+
+# In the order of the parameters of the queries.
+_values = attrgetter(*NewSchedule.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,18 +110,7 @@ async def fire_now(connection: Connection, name: str) -> int | None:
 
 async def declare(connection: Connection, declared: Sequence[NewSchedule], source: str) -> list[str]:
     """Names of those that were new or changed."""
-    rows = await connection.fetch(
-        _sql.declare,
-        [one.name for one in declared],
-        [one.cron for one in declared],
-        [one.timezone for one in declared],
-        [one.pipeline for one in declared],
-        [one.input for one in declared],
-        [one.options for one in declared],
-        [one.missed for one in declared],
-        [one.next_fire_at for one in declared],
-        source,
-    )
+    rows = await connection.fetch(_sql.declare, *columns(NewSchedule, declared), source)
     return [row["name"] for row in rows]
 
 
@@ -164,19 +158,6 @@ async def names(connection: Connection) -> list[str]:
 
 async def pipelines(connection: Connection) -> list[str]:
     return [row["pipeline"] for row in await connection.fetch(_sql.pipelines)]
-
-
-def _values(new: NewSchedule) -> tuple[Any, ...]:
-    return (
-        new.name,
-        new.cron,
-        new.timezone,
-        new.pipeline,
-        new.input,
-        new.options,
-        new.missed,
-        new.next_fire_at,
-    )
 
 
 def _schedule(row: Any) -> Schedule:

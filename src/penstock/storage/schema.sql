@@ -121,6 +121,14 @@ begin
     end loop;
 end $$;
 
+CREATE FUNCTION penstock.state_name(state smallint) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (ARRAY['PENDING'::text, 'PROCESSING'::text, 'DONE'::text, 'ERROR'::text, 'NOT_FOUND'::text, 'SKIPPED'::text, 'CANCELLED'::text])[(state + 1)];
+
+CREATE FUNCTION penstock.task_state(ended smallint, worker bigint, lane_cancelled_at timestamp with time zone) RETURNS smallint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (ended IS NOT NULL) THEN ended WHEN (worker IS NOT NULL) THEN (1)::smallint WHEN (lane_cancelled_at IS NOT NULL) THEN (6)::smallint ELSE (0)::smallint END;
+
 CREATE TABLE penstock.attempts (
     task_id bigint NOT NULL,
     at timestamp with time zone DEFAULT now() NOT NULL,
@@ -224,6 +232,13 @@ CREATE TABLE penstock.duties (
     took_ms double precision,
     result jsonb,
     "position" jsonb
+);
+
+CREATE TABLE penstock.extension_migrations (
+    extension text NOT NULL,
+    version integer NOT NULL,
+    name text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 CREATE TABLE penstock.file_chunks (
@@ -373,45 +388,31 @@ CREATE VIEW penstock.task_states AS
     t.owner,
     s.pipeline,
     s.name AS stage,
-        CASE
-            WHEN (q.worker IS NOT NULL) THEN 'PROCESSING'::text
-            WHEN (l.cancelled_at IS NOT NULL) THEN 'CANCELLED'::text
-            ELSE 'PENDING'::text
-        END AS state,
-    (q.attempt)::integer AS attempts,
+    penstock.state_name(penstock.task_state(o.status, q.worker, l.cancelled_at)) AS state,
+    (COALESCE(q.attempt, o.attempts))::integer AS attempts,
     (q.max_attempts)::integer AS max_attempts,
-    (q.run)::integer AS run,
-    q.lease,
-    q.worker,
+    (COALESCE(q.run, o.run))::integer AS run,
+    COALESCE(q.lease, o.lease) AS lease,
+    COALESCE(q.worker, o.worker) AS worker,
     q.run_at,
-    q.updated_at,
-    t.created_at,
-    NULL::jsonb AS result,
-    NULL::jsonb AS error
-   FROM (((penstock.queue q
-     JOIN penstock.tasks t ON ((t.id = q.task_id)))
-     JOIN penstock.stages s ON ((s.id = q.stage)))
-     JOIN penstock.lanes l ON ((l.id = q.lane)))
-UNION ALL
- SELECT t.id AS task_id,
-    t.job_id,
-    t.owner,
-    s.pipeline,
-    s.name AS stage,
-    (ARRAY['DONE'::text, 'ERROR'::text, 'NOT_FOUND'::text, 'SKIPPED'::text, 'CANCELLED'::text])[(o.status - 1)] AS state,
-    o.attempts,
-    NULL::integer AS max_attempts,
-    o.run,
-    o.lease,
-    o.worker,
-    NULL::timestamp with time zone AS run_at,
-    o.finished_at AS updated_at,
+    COALESCE(q.updated_at, o.finished_at) AS updated_at,
     t.created_at,
     o.result,
-    o.error
-   FROM ((penstock.outcomes o
-     JOIN penstock.tasks t ON ((t.id = o.task_id)))
-     JOIN penstock.stages s ON ((s.id = o.stage)));
+    o.error,
+    penstock.task_state(o.status, q.worker, l.cancelled_at) AS status,
+    t.input,
+    t.options,
+    t.replaces,
+    o.finished_at,
+    (l.priority)::integer AS priority,
+    s.id AS stage_id,
+    t.entry AS entry_stage_id,
+    COALESCE(((o.status = 5) AND ((o.error ->> 'type'::text) = 'Replaced'::text) AND (o.error ? 'task_id'::text)), false) AS replaced
+   FROM ((((penstock.tasks t
+     LEFT JOIN penstock.queue q ON ((q.task_id = t.id)))
+     LEFT JOIN penstock.outcomes o ON ((o.task_id = t.id)))
+     LEFT JOIN penstock.stages s ON ((s.id = COALESCE(q.stage, o.stage))))
+     LEFT JOIN penstock.lanes l ON ((l.id = COALESCE(q.lane, o.lane))));
 
 CREATE TABLE penstock.workers (
     id bigint NOT NULL,
@@ -474,6 +475,77 @@ CREATE TABLE penstock.jobs (
     callback_task bigint
 );
 
+CREATE VIEW penstock.job_states AS
+ SELECT j.id AS job_id,
+    j.pipeline,
+    j.name,
+    j.owner,
+    j.metadata,
+    j.created_at,
+        CASE
+            WHEN (j.cancelled_at IS NOT NULL) THEN 'CANCELLED'::text
+            WHEN ((c.present <= 0) AND (NOT i.importing) AND ((c.total <> 0) OR i.import_failed OR (j.called_back_at IS NOT NULL))) THEN
+            CASE
+                WHEN ((c.error <> 0) OR i.import_failed) THEN 'FAILED'::text
+                ELSE 'DONE'::text
+            END
+            WHEN (j.paused_at IS NOT NULL) THEN 'PAUSED'::text
+            WHEN ((r.running > 0) OR (c.total <> c.present)) THEN 'RUNNING'::text
+            ELSE 'QUEUED'::text
+        END AS state,
+    j.paused_at,
+    j.paused_by,
+    j.pause_reason,
+    j.cancelled_at,
+    j.cancelled_by,
+    j.deleted_at,
+    i.importing,
+    c.total,
+        CASE
+            WHEN (j.cancelled_at IS NULL) THEN (c.present - r.running)
+            ELSE (0)::bigint
+        END AS pending,
+    r.running AS processing,
+    c.done,
+    c.error,
+    c.not_found,
+    c.skipped,
+    (c.cancelled +
+        CASE
+            WHEN (j.cancelled_at IS NULL) THEN (0)::bigint
+            ELSE (c.present - r.running)
+        END) AS cancelled
+   FROM (((penstock.jobs j
+     LEFT JOIN LATERAL ( SELECT (COALESCE(sum(
+                CASE k.state
+                    WHEN 0 THEN k.n
+                    ELSE (- k.n)
+                END), (0)::numeric))::bigint AS present,
+            (COALESCE(sum(
+                CASE k.state
+                    WHEN 0 THEN k.n
+                    WHEN 7 THEN (- k.n)
+                    ELSE (0)::bigint
+                END), (0)::numeric))::bigint AS total,
+            (COALESCE(sum(k.n) FILTER (WHERE (k.state = 2)), (0)::numeric))::bigint AS done,
+            (COALESCE(sum(k.n) FILTER (WHERE (k.state = 3)), (0)::numeric))::bigint AS error,
+            (COALESCE(sum(k.n) FILTER (WHERE (k.state = 4)), (0)::numeric))::bigint AS not_found,
+            (COALESCE(sum(k.n) FILTER (WHERE (k.state = 5)), (0)::numeric))::bigint AS skipped,
+            (COALESCE(sum(k.n) FILTER (WHERE (k.state = 6)), (0)::numeric))::bigint AS cancelled
+           FROM (penstock.lanes l
+             JOIN penstock.counts k ON ((k.lane = l.id)))
+          WHERE (l.job_id = j.id)) c ON (true))
+     LEFT JOIN LATERAL ( SELECT count(*) AS running
+           FROM ((penstock.lanes l
+             JOIN penstock.stages s ON ((s.pipeline = l.pipeline)))
+             JOIN penstock.queue q ON (((q.stage = s.id) AND (q.lane = l.id) AND (q.worker IS NOT NULL))))
+          WHERE (l.job_id = j.id)) r ON (true))
+     LEFT JOIN LATERAL ( SELECT COALESCE(bool_or(((m.state = ANY (ARRAY['waiting'::text, 'storing'::text])) AND (o.task_id IS NULL))), false) AS importing,
+            COALESCE(bool_or(((m.state = 'failed'::text) OR ((m.state = ANY (ARRAY['waiting'::text, 'storing'::text])) AND (o.task_id IS NOT NULL)))), false) AS import_failed
+           FROM (penstock.imports m
+             LEFT JOIN penstock.outcomes o ON (((o.task_id = m.task_id) AND (o.status <> 2))))
+          WHERE (m.job_id = j.id)) i ON (true));
+
 ALTER TABLE penstock.jobs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME penstock.jobs_id_seq
     START WITH 1
@@ -482,6 +554,22 @@ ALTER TABLE penstock.jobs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE VIEW penstock.lane_states AS
+ SELECT l.id AS lane_id,
+    l.pipeline,
+    l.key,
+    (l.priority)::integer AS priority,
+    l.job_id,
+    l.owner,
+    (l.weight)::integer AS weight,
+    l.max_running,
+    l.active,
+    ((l.paused_at IS NOT NULL) OR (j.paused_at IS NOT NULL)) AS paused,
+    ((l.cancelled_at IS NOT NULL) OR (j.cancelled_at IS NOT NULL) OR (j.deleted_at IS NOT NULL)) AS cancelled,
+    l.opened_at
+   FROM (penstock.lanes l
+     LEFT JOIN penstock.jobs j ON ((j.id = l.job_id)));
 
 ALTER TABLE penstock.lanes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME penstock.lanes_id_seq
@@ -506,16 +594,6 @@ CREATE SEQUENCE penstock.limit_numbers
     NO MAXVALUE
     CACHE 1;
 
-CREATE TABLE penstock.limiter_store (
-    store text DEFAULT 'postgres'::text NOT NULL,
-    number bigint DEFAULT 0 NOT NULL,
-    unsteady integer DEFAULT 0 NOT NULL,
-    changed_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
-    singleton boolean DEFAULT true NOT NULL,
-    CONSTRAINT limiter_store_singleton_check CHECK (singleton),
-    CONSTRAINT limiter_store_store_check CHECK ((store = ANY (ARRAY['postgres'::text, 'redis'::text])))
-);
-
 CREATE TABLE penstock.limits (
     key text NOT NULL,
     rate double precision,
@@ -533,6 +611,37 @@ CREATE TABLE penstock.limits (
     CONSTRAINT limits_rate_check CHECK (((rate > (0)::double precision) AND (rate < 'Infinity'::double precision)))
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
+
+CREATE VIEW penstock.limit_states AS
+ SELECT key,
+    rate,
+    burst,
+    NULLIF(blocked_until, '-infinity'::timestamp with time zone) AS blocked_until,
+    (EXTRACT(epoch FROM (GREATEST(blocked_until, statement_timestamp()) - statement_timestamp())))::double precision AS blocked_seconds,
+        CASE
+            WHEN (blocked_until > statement_timestamp()) THEN blocked_reason
+            ELSE NULL::text
+        END AS blocked_reason,
+        CASE
+            WHEN (rate IS NOT NULL) THEN (floor(((burst)::double precision - (rate * (EXTRACT(epoch FROM (GREATEST(tat, statement_timestamp()) - statement_timestamp())))::double precision))))::bigint
+            ELSE NULL::bigint
+        END AS available,
+    penalties,
+    penalised_at,
+    penalty_reason,
+    updated_at
+   FROM penstock.limits l
+  WHERE ((rate IS NOT NULL) OR (blocked_until > '-infinity'::timestamp with time zone));
+
+CREATE TABLE penstock.limiter_store (
+    store text DEFAULT 'postgres'::text NOT NULL,
+    number bigint DEFAULT 0 NOT NULL,
+    unsteady integer DEFAULT 0 NOT NULL,
+    changed_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    singleton boolean DEFAULT true NOT NULL,
+    CONSTRAINT limiter_store_singleton_check CHECK (singleton),
+    CONSTRAINT limiter_store_store_check CHECK ((store = ANY (ARRAY['postgres'::text, 'redis'::text])))
+);
 
 CREATE TABLE penstock.login_links (
     hash bytea NOT NULL,
@@ -554,6 +663,31 @@ CREATE TABLE penstock.preferences (
     changed_by text NOT NULL,
     changed_at timestamp with time zone DEFAULT now() NOT NULL
 );
+
+CREATE VIEW penstock.queued_tasks AS
+ SELECT q.task_id,
+    l.job_id,
+    s.pipeline,
+    s.name AS stage,
+    q.stage AS stage_id,
+    q.lane AS lane_id,
+    penstock.task_state(NULL::smallint, q.worker, l.cancelled_at) AS status,
+    penstock.state_name(penstock.task_state(NULL::smallint, q.worker, l.cancelled_at)) AS state,
+    (q.worker IS NOT NULL) AS running,
+    (l.cancelled_at IS NOT NULL) AS cancelled,
+    q.worker,
+    q.lease,
+    (q.attempt)::integer AS attempts,
+    (q.max_attempts)::integer AS max_attempts,
+    (q.run)::integer AS run,
+    q.run_at,
+    q.updated_at,
+    t.owner,
+    t.input
+   FROM (((penstock.queue q
+     LEFT JOIN penstock.lanes l ON ((l.id = q.lane)))
+     LEFT JOIN penstock.stages s ON ((s.id = q.stage)))
+     LEFT JOIN penstock.tasks t ON ((t.id = q.task_id)));
 
 CREATE TABLE penstock.relays (
     transport text NOT NULL,
@@ -694,6 +828,87 @@ ALTER TABLE penstock.sources ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE VIEW penstock.stage_load AS
+ SELECT id AS stage_id,
+    pipeline,
+    name AS stage,
+    ("position")::integer AS "position",
+    application,
+    (max_attempts)::integer AS max_attempts,
+    max_running,
+    (paused_at IS NOT NULL) AS paused,
+    paused_at,
+    paused_by,
+    pause_reason,
+    ( SELECT count(*) AS count
+           FROM penstock.queue q
+          WHERE ((q.stage = s.id) AND (q.worker IS NOT NULL))) AS running,
+    (COALESCE(( SELECT sum(
+                CASE c.state
+                    WHEN 0 THEN c.n
+                    ELSE (- c.n)
+                END) AS sum
+           FROM (penstock.lanes l
+             JOIN penstock.counts c ON (((c.lane = l.id) AND (c.stage = s.id))))
+          WHERE ((l.pipeline = s.pipeline) AND l.active AND (l.cancelled_at IS NULL))), (0)::numeric))::bigint AS unfinished,
+    (EXISTS ( SELECT
+           FROM penstock.workers w
+          WHERE ((s.id = ANY (w.stages)) AND (w.stopped_at IS NULL) AND (w.died_at IS NULL) AND (w.lease_until >= now())))) AS served
+   FROM penstock.stages s;
+
+CREATE TABLE penstock.statistics (
+    stage integer NOT NULL,
+    minute timestamp with time zone NOT NULL,
+    state smallint NOT NULL,
+    n bigint NOT NULL
+);
+
+CREATE VIEW penstock.stage_minutes AS
+ SELECT m.stage AS stage_id,
+    s.pipeline,
+    s.name AS stage,
+    m.minute,
+        CASE
+            WHEN ((m.state >= 2) AND (m.state <= 6)) THEN m.state
+            ELSE NULL::smallint
+        END AS status,
+        CASE
+            WHEN (m.state = 0) THEN m.n
+            ELSE (0)::bigint
+        END AS arrived,
+        CASE
+            WHEN ((m.state >= 2) AND (m.state <= 6)) THEN m.n
+            ELSE (0)::bigint
+        END AS ended,
+        CASE
+            WHEN (m.state = 20) THEN m.n
+            ELSE (0)::bigint
+        END AS runs,
+        CASE
+            WHEN (m.state = 21) THEN m.n
+            ELSE (0)::bigint
+        END AS retries,
+        CASE
+            WHEN (m.state = 22) THEN m.n
+            ELSE (0)::bigint
+        END AS run_ms
+   FROM (penstock.statistics m
+     LEFT JOIN penstock.stages s ON ((s.id = m.stage)))
+  WHERE (m.state < 30);
+
+CREATE VIEW penstock.stage_results AS
+ SELECT c.task_id,
+    s.pipeline,
+    s.name AS stage,
+    (s."position")::integer AS stage_position,
+    (c.run)::integer AS run,
+    c.version,
+    (c.reused_from)::integer AS reused_from,
+    c.at,
+    c.result
+   FROM (penstock.checkpoints c
+     LEFT JOIN penstock.stages s ON ((s.id = c.stage)));
+
 ALTER TABLE penstock.stages ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME penstock.stages_id_seq
     START WITH 1
@@ -703,12 +918,77 @@ ALTER TABLE penstock.stages ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-CREATE TABLE penstock.statistics (
-    stage integer NOT NULL,
-    minute timestamp with time zone NOT NULL,
-    state smallint NOT NULL,
-    n bigint NOT NULL
-);
+CREATE VIEW penstock.task_counts AS
+ SELECT l.job_id,
+    l.pipeline,
+    s.name AS stage,
+    (s."position")::integer AS stage_position,
+    c.stage AS stage_id,
+    c.lane AS lane_id,
+    (l.cancelled_at IS NOT NULL) AS lane_cancelled,
+    (
+        CASE
+            WHEN ((c.state >= 2) AND (c.state <= 6)) THEN (c.state)::integer
+            WHEN ((c.state >= 12) AND (c.state <= 16)) THEN (c.state - 10)
+            ELSE NULL::integer
+        END)::smallint AS status,
+        CASE c.state
+            WHEN 0 THEN c.n
+            ELSE (- c.n)
+        END AS unfinished,
+        CASE
+            WHEN ((c.state >= 2) AND (c.state <= 6)) THEN c.n
+            ELSE (0)::bigint
+        END AS ended,
+        CASE
+            WHEN ((c.state >= 2) AND (c.state <= 6)) THEN c.n
+            WHEN ((c.state >= 12) AND (c.state <= 16)) THEN (- c.n)
+            ELSE (0)::bigint
+        END AS kept,
+    c.folded,
+    c.at
+   FROM ((penstock.counts c
+     LEFT JOIN penstock.lanes l ON ((l.id = c.lane)))
+     LEFT JOIN penstock.stages s ON ((s.id = c.stage)));
+
+CREATE VIEW penstock.task_history AS
+ SELECT a.task_id,
+    a.at,
+    s.pipeline,
+    s.name AS stage,
+    (a.run)::integer AS run,
+    (a.attempt)::integer AS attempt,
+    a.lease,
+    a.worker,
+    a.cause,
+    a.burned,
+    a.error,
+    a.next_run_at
+   FROM (penstock.attempts a
+     LEFT JOIN penstock.stages s ON ((s.id = a.stage)));
+
+CREATE VIEW penstock.task_outcomes AS
+ SELECT o.task_id,
+    o.job_id,
+    s.pipeline,
+    s.name AS stage,
+    (s."position")::integer AS stage_position,
+    o.stage AS stage_id,
+    o.status,
+    penstock.state_name(o.status) AS state,
+    (o.attempts)::integer AS attempts,
+    (o.run)::integer AS run,
+    o.worker,
+    o.lease,
+    o.version,
+    o.finished_at,
+    o.result,
+    o.error,
+    t.owner,
+    t.input
+   FROM ((penstock.outcomes o
+     LEFT JOIN penstock.stages s ON ((s.id = o.stage)))
+     LEFT JOIN penstock.tasks t ON ((t.id = o.task_id)));
 
 ALTER TABLE penstock.tasks ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     SEQUENCE NAME penstock.tasks_id_seq
@@ -766,6 +1046,20 @@ CREATE TABLE penstock.wakes (
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
 
+CREATE VIEW penstock.worker_states AS
+ SELECT id AS worker_id,
+    name,
+    host,
+    pid,
+    version,
+    stages AS stage_ids,
+    started_at,
+    heartbeat_at,
+    stopped_at,
+    died_at,
+    ((stopped_at IS NULL) AND (died_at IS NULL) AND (lease_until >= now())) AS live
+   FROM penstock.workers w;
+
 ALTER TABLE penstock.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME penstock.workers_id_seq
     START WITH 1
@@ -792,6 +1086,9 @@ ALTER TABLE ONLY penstock.dead_messages
 
 ALTER TABLE ONLY penstock.duties
     ADD CONSTRAINT duties_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY penstock.extension_migrations
+    ADD CONSTRAINT extension_migrations_pkey PRIMARY KEY (extension, version);
 
 ALTER TABLE ONLY penstock.file_chunks
     ADD CONSTRAINT file_chunks_pkey PRIMARY KEY (file_id, number);

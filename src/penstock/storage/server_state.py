@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +15,13 @@ Row = dict[str, Any]
 
 _CREATED = re.compile(r"^create (?:unique )?index (?:if not exists )?(\w+) on penstock\.\w+[^;]*;", re.MULTILINE)
 _DROPPED = re.compile(r"^drop index (?:if exists )?penstock\.(\w+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pressure:
+    dead_rows: int
+    live_rows: int
+    oldest_snapshot_seconds: float
 
 
 def expected_indexes() -> dict[str, str]:
@@ -56,8 +64,7 @@ async def long_transactions(connection: Connection, longer_than_seconds: float) 
 
 
 async def notify_usage(connection: Connection) -> float:
-    used: float = await connection.fetchval(_sql.notify_usage)
-    return used
+    return float(await connection.fetchval(_sql.notify_usage))
 
 
 async def indexes(connection: Connection) -> dict[str, bool]:
@@ -79,6 +86,14 @@ async def failing_schedules(connection: Connection) -> list[Row]:
 
 async def overdue_duties(connection: Connection, late_seconds: float) -> list[Row]:
     return _rows(await connection.fetch(_sql.overdue_duties, late_seconds))
+
+
+async def pressure(connection: Connection) -> Pressure:
+    return Pressure(**dict(await connection.fetchrow(_sql.pressure)))
+
+
+async def stuck_rows(connection: Connection) -> int:
+    return int(await connection.fetchval(_sql.stuck_rows))
 
 
 async def database_size(connection: Connection) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from penstock.errors import PipelineTaken
-from penstock.storage.queries import load
+from penstock.storage.queries import columns, load
 
 _sql = load("stages")
 Connection = Any
@@ -15,7 +15,7 @@ Connection = Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """A stage as the code declares it."""
+    """A stage as the code declares it; in the order of the parameters of ``register``."""
 
     name: str
     position: int
@@ -44,16 +44,7 @@ async def register(
         async with connection.transaction():
             await connection.execute(_sql.turn, pipeline)
             await _registered(connection, pipeline, application)
-            await connection.execute(
-                _sql.register,
-                pipeline,
-                [one.name for one in declared],
-                [one.position for one in declared],
-                [one.max_attempts for one in declared],
-                [one.max_running for one in declared],
-                [one.policy for one in declared],
-                application,
-            )
+            await connection.execute(_sql.register, pipeline, *columns(Declared, declared), application)
             known = await _registered(connection, pipeline, application)
     return {name: row["id"] for name, row in known.items()}
 
@@ -99,11 +90,6 @@ def _same(row: Any, declared: Declared, application: str | None) -> bool:
         and (declared.max_running is None or row["max_running"] == declared.max_running)
         and orjson.loads(row["policy"]) == orjson.loads(declared.policy)
     )
-
-
-async def limits(connection: Connection) -> list[Limits]:
-    """Of every stage there is, whoever serves it."""
-    return [Limits(**dict(row)) for row in await connection.fetch(_sql.limits)]
 
 
 async def listing(connection: Connection) -> list[dict[str, Any]]:

@@ -1,7 +1,6 @@
 """What happened and how things stood, per stage and minute. One function per query of ``sql/statistics.sql``."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,60 +10,27 @@ _sql = load("statistics")
 Connection = Any
 Row = tuple[int, int, int]
 
+# What a row counts: runs, those of them that burned an attempt and are tried again, and the time they took and waited.
+# The buckets count runs and waits by how long they took.
 RUNS, RETRIES, RUN_MS, WAITS, WAIT_MS = 20, 21, 22, 23, 24
 WAITING, RUNNING, OLDEST_SECONDS, LOOKED = 30, 31, 32, 33
 RUN_BUCKETS, WAIT_BUCKETS = 100, 150
 _NO_STAGE = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """Of one stage since the last time. ``retries``: runs that burned an attempt and will be tried again. The buckets
-    count runs and waits by how long they took."""
-
-    stage: int
-    runs: int
-    retries: int
-    milliseconds: int
-    waits: int = 0
-    wait_milliseconds: int = 0
-    run_buckets: Mapping[int, int] = field(default_factory=dict)
-    wait_buckets: Mapping[int, int] = field(default_factory=dict)
-
-    def rows(self) -> Iterator[Row]:
-        sums = {
-            RUNS: self.runs,
-            RETRIES: self.retries,
-            RUN_MS: self.milliseconds,
-            WAITS: self.waits,
-            WAIT_MS: self.wait_milliseconds,
-            **{RUN_BUCKETS + bucket: n for bucket, n in self.run_buckets.items()},
-            **{WAIT_BUCKETS + bucket: n for bucket, n in self.wait_buckets.items()},
-        }
-        return ((self.stage, state, n) for state, n in sums.items() if n)
+async def add(connection: Connection, rows: Sequence[Row]) -> None:
+    """What was measured since the last time: (stage, state, how many more)."""
+    await connection.execute(_sql.add, *_columns(rows))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """How a stage stands at one moment."""
-
-    stage: int
-    waiting: int
-    running: int
-    oldest_seconds: int
-
-    def rows(self) -> Iterator[Row]:
-        seen = {WAITING: self.waiting, RUNNING: self.running, OLDEST_SECONDS: self.oldest_seconds}
-        return ((self.stage, state, n) for state, n in seen.items() if n > 0)
-
-
-async def add(connection: Connection, measured: Sequence[Measured]) -> None:
-    await connection.execute(_sql.add, *_columns([row for one in measured for row in one.rows()]))
-
-
-async def note(connection: Connection, standings: Sequence[Standing]) -> None:
-    rows = [row for one in standings for row in one.rows()]
-    await connection.execute(_sql.note, *_columns([(_NO_STAGE, LOOKED, 1), *rows]))
+async def note(connection: Connection, loads: Sequence[Mapping[str, Any]]) -> None:
+    """How every stage stands, as ``reads.stage_load`` tells it."""
+    rows = [(_NO_STAGE, LOOKED, 1)]
+    for stage in loads:
+        oldest = 0 if stage["oldest_at"] is None else int((stage["read_at"] - stage["oldest_at"]).total_seconds())
+        seen = {WAITING: stage["waiting"], RUNNING: stage["running"], OLDEST_SECONDS: oldest}
+        rows += [(stage["id"], state, n) for state, n in seen.items() if n > 0]
+    await connection.execute(_sql.note, *_columns(rows))
 
 
 async def by_step(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -11,7 +12,6 @@ from penstock.storage.queries import load
 
 _sql = load("tasks")
 Connection = Any
-ENQUEUE = _sql.enqueue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,24 +33,9 @@ class NewTask:
     trace: str | None = None
     notify: bool = True
 
-    def values(self) -> tuple[Any, ...]:
-        """In the order of the query's parameters."""
-        return (
-            self.pipeline,
-            self.input,
-            self.priority,
-            self.delay_seconds,
-            self.run_at,
-            self.idempotency_key,
-            self.unique_key,
-            self.lane,
-            self.owner,
-            self.job_id,
-            self.max_attempts,
-            self.options,
-            self.trace,
-            self.notify,
-        )
+
+# In the order of the query's parameters.
+_values = attrgetter(*NewTask.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +54,7 @@ class Batch:
 
 
 async def enqueue(connection: Connection, task: NewTask) -> tuple[int, bool]:
-    row = await connection.fetchrow(_sql.enqueue, *task.values())
+    row = await connection.fetchrow(_sql.enqueue, *_values(task))
     return row["task_id"], row["created"]
 
 
@@ -144,9 +129,7 @@ async def get(connection: Connection, task_id: int) -> dict[str, Any] | None:
     if row is None:
         return None
     task = dict(row)
-    task["result"], task["error"] = _json(task.pop("result_text")), _json(task.pop("error_text"))
-    task["input"], task["options"] = _json(task["input"]), _json(task["options"])
-    return task
+    return task | {name: _json(task[name]) for name in ("input", "options", "result", "error")}
 
 
 async def age_seconds(connection: Connection, task_id: int) -> float:

@@ -1,5 +1,7 @@
 """Workers and their leases. One function per query of ``sql/workers.sql``."""
 
+import os
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +10,7 @@ from uuid import UUID
 import orjson
 
 from penstock.storage.queries import load
+from penstock.version import VERSION
 
 _sql = load("workers")
 Connection = Any
@@ -27,14 +30,12 @@ async def register(
     *,
     supervisor: UUID,
     name: str,
-    host: str,
-    pid: int,
-    version: str,
     stages: Sequence[int],
     lease_seconds: float,
 ) -> int:
-    worker: int = await connection.fetchval(_sql.register, supervisor, name, host, pid, version, stages, lease_seconds)
-    return worker
+    """Of this process, which sends its heartbeats."""
+    host, pid = socket.gethostname(), os.getpid()
+    return int(await connection.fetchval(_sql.register, supervisor, name, host, pid, VERSION, stages, lease_seconds))
 
 
 async def heartbeat(connection: Connection, beats: Sequence[Heartbeat], lease_seconds: float) -> set[int]:

@@ -3,14 +3,14 @@
 import inspect
 from typing import Any
 
-from penstock.engine.app import Penstock
-from penstock.engine.background import Enqueueable
-from penstock.engine.context import Context
-from penstock.engine.handles import Task
-from penstock.engine.payload import decode, encode
+from penstock.application import Penstock
+from penstock.core.background import Enqueueable
+from penstock.core.context import Context
+from penstock.core.handles import Task
+from penstock.core.payload import decode, encode
 from penstock.errors import UsageError
 from penstock.model import MAX_INPUT_BYTES
-from penstock.storage import testing as table
+from penstock.testing import statements as table
 
 _SHOWN = 20
 

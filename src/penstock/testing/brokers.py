@@ -5,8 +5,8 @@ They can be stopped, killed, frozen and started again on the same port with the 
 by ``tools/install-test-programs.sh``; a test that needs one that is missing fails with a sentence.
 """
 
-import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -14,8 +14,13 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
+
+import psutil
+
+from penstock.testing.processes import freeze
 
 REDIS_VARIABLE = "PENSTOCK_TEST_REDIS_URL"
 RABBITMQ_VARIABLE = "PENSTOCK_TEST_RABBITMQ_URL"
@@ -70,7 +75,9 @@ class Server(ABC):
 
     def freeze(self) -> None:
         """SIGSTOP: connections stay open and nobody answers."""
-        self._signal(signal.SIGSTOP)
+        if self._process is not None:
+            server = psutil.Process(self._process.pid)
+            freeze([one for one in (server, *server.children(recursive=True)) if _group(one.pid) == server.pid])
 
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)
@@ -132,7 +139,7 @@ class Server(ABC):
 
     def _signal(self, number: signal.Signals) -> None:
         if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
 
     def _last_words(self) -> str:
@@ -234,7 +241,7 @@ class RabbitServer(Server):
 KINDS: Mapping[str, type[RedisServer] | type[RabbitServer]] = {"redis": RedisServer, "rabbitmq": RabbitServer}
 
 
-@contextlib.contextmanager
+@contextmanager
 def redis_server(folder: Path, *, password: str | None = None) -> Iterator[RedisServer]:
     """Started, and gone with its data at the end."""
     server = RedisServer(folder, password=password)
@@ -245,7 +252,7 @@ def redis_server(folder: Path, *, password: str | None = None) -> Iterator[Redis
         server.dispose()
 
 
-@contextlib.contextmanager
+@contextmanager
 def rabbit_server(folder: Path) -> Iterator[RabbitServer]:
     server = RabbitServer(folder)
     try:
@@ -255,9 +262,20 @@ def rabbit_server(folder: Path) -> Iterator[RabbitServer]:
         server.dispose()
 
 
+def _group(pid: int) -> int | None:
+    """None for one that has ended: RabbitMQ starts small programs all the time."""
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return None
+
+
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
+    """Below those that the kernel gives to outgoing connections, one of which might take it before it is used."""
+    while True:
+        port = random.randrange(10_000, 32_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def _said_by(port: int, greeting: bytes) -> bytes:

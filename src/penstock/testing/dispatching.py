@@ -8,11 +8,10 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from penstock.contracts import JobDispatcher
-from penstock.engine.enqueue import EnqueueOptions
-from penstock.engine.handles import JobTask
-from penstock.engine.handling import checked_body
-from penstock.engine.payload import encode
+from penstock.brokers.contracts import JobDispatcher, JobTask
+from penstock.brokers.handling import checked_body
+from penstock.core.enqueue import EnqueueOptions
+from penstock.core.payload import encode
 from penstock.errors import UsageError
 from penstock.lifecycle import State
 from penstock.model import MAX_INPUT_BYTES, Priority, priority_number

@@ -5,8 +5,6 @@ a retry is a retry and a dead letter a dead letter.
 """
 
 import asyncio
-import os
-import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
@@ -14,24 +12,23 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from penstock import version
-from penstock.engine.app import Penstock
-from penstock.engine.claim import Claimer
-from penstock.engine.context import Context
-from penstock.engine.definition import StageDefinition
-from penstock.engine.run import DeadlinePassed, LiveStage, decide_error, run
-from penstock.engine.settle import Settler
-from penstock.engine.upkeep.fan_in import FanIn
-from penstock.engine.upkeep.sweep import SweepCancelled
-from penstock.engine.worker.facilities import Facilities
-from penstock.engine.worker.stages import live_stages
+from penstock.application import Penstock
+from penstock.core.claim import Claimer
+from penstock.core.context import Context
+from penstock.core.define import StageDefinition
+from penstock.core.run import DeadlinePassed, RunningStage, decide_error, run
+from penstock.core.settle import Settler
+from penstock.core.stage import Stage, served_stages
 from penstock.errors import UsageError
 from penstock.failpoints import Failpoints
 from penstock.lifecycle import State
 from penstock.model import Claimed, Finish, Settlement
 from penstock.storage import checkpoints, workers
-from penstock.storage import testing as table
 from penstock.storage.database import Link
+from penstock.testing import statements as table
+from penstock.upkeep.duties import SweepCancelled
+from penstock.upkeep.fan_in import FanIn
+from penstock.workers.facilities import Facilities
 
 _BATCH = 50
 # The test process may be stopped in a debugger: nobody should take its tasks meanwhile.
@@ -119,18 +116,11 @@ class _HereAndNow(Facilities):
 async def _drainer(app: Penstock, only: Sequence[str]) -> AsyncIterator["_Drainer"]:
     # Nobody else will run what does not fit the handler: it fails at once.
     settings = app.settings.model_copy(update={"version_skew_days": 0.0})
-    stages = {stage.id: stage for stage in live_stages(app, settings, only)}
+    stages = {stage.id: stage for stage in served_stages(app.pipelines.values(), app.stage_ids, settings, only)}
     url = await app.database_url()
     async with app.connection() as connection:
         worker = await workers.register(
-            connection,
-            supervisor=uuid4(),
-            name="drain",
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            version=version.VERSION,
-            stages=list(stages),
-            lease_seconds=_LEASE_SECONDS,
+            connection, supervisor=uuid4(), name="drain", stages=list(stages), lease_seconds=_LEASE_SECONDS
         )
     facilities = _HereAndNow(
         settings=app.settings,
@@ -154,10 +144,11 @@ async def _drainer(app: Penstock, only: Sequence[str]) -> AsyncIterator["_Draine
 
 class _Drainer:
     def __init__(
-        self, app: Penstock, stages: dict[int, LiveStage], facilities: Facilities, link: Link, worker: int
+        self, app: Penstock, stages: dict[int, Stage], facilities: Facilities, link: Link, worker: int
     ) -> None:
         self._app = app
         self._stages = stages
+        self._running = {stage_id: RunningStage(stage, facilities) for stage_id, stage in stages.items()}
         self._facilities = facilities
         self._link = link
         self._worker = worker
@@ -167,7 +158,6 @@ class _Drainer:
             settings=app.settings,
             events=app.events,
             failpoints=Failpoints(),
-            settled=lambda task_ids: None,
         )
         self._sweep = SweepCancelled(events=app.events)
         self._fan_in = FanIn(events=app.events, failpoints=Failpoints())
@@ -220,7 +210,7 @@ class _Drainer:
             async with self._link.guarded() as connection:
                 origins = [self._stages[one.stage].origin for one in later]
                 await checkpoints.earlier(connection, later, origins, most_bytes=checkpoints.ANY_SIZE)
-        claimed.sort(key=lambda one: (claimer.priorities.get(one.lane, 0), one.run_at, one.task_id))
+        claimed.sort(key=lambda one: (claimer.turns.priorities.get(one.lane, 0), one.run_at, one.task_id))
         return claimed
 
     async def _run(self, claimed: Claimed) -> None:
@@ -230,7 +220,7 @@ class _Drainer:
         settlement: Settlement | None
         try:
             async with asyncio.timeout(stage.timeout_seconds):
-                settlement = await run(claimed, stage, context)
+                settlement = await run(claimed, self._running[stage.id], context)
         except TimeoutError:
             settlement = decide_error(claimed, stage, DeadlinePassed(stage.timeout_seconds))
         if settlement is None:

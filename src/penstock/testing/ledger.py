@@ -15,10 +15,10 @@ from typing import Any
 
 import orjson
 
-from penstock.engine.context import Context
+from penstock.core.context import Context
 from penstock.errors import UsageError
-from penstock.storage import ledger as table
-from penstock.storage.ledger import Entry
+from penstock.testing import ledger_table as table
+from penstock.testing.ledger_table import Entry
 
 FOLDER = "PENSTOCK_LEDGER"
 

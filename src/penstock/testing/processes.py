@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 
@@ -31,13 +32,35 @@ def wait_until(condition: Callable[[], bool], *, what: str, seconds: float, log:
         time.sleep(_POLL_SECONDS)
 
 
+class Process(Protocol):
+    """What a tree needs of ``subprocess.Popen``."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def terminate(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
 class WorkerTree:
     """One supervisor with its runners. Starts at construction; its log is a file, which tells when it is ready."""
 
     def __init__(
-        self, app: str, *, url: str, log: Path, environment: Mapping[str, str] | None = None, path: Sequence[str] = ()
+        self,
+        app: str,
+        *,
+        url: str,
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        path: Sequence[str] = (),
+        start: Callable[..., Process] = subprocess.Popen,
     ) -> None:
-        """``path``: further folders to import ``app`` from."""
+        """``path``: further folders to import ``app`` from. ``start`` is called as ``subprocess.Popen`` is."""
         self.log = log
         given = {
             **os.environ,
@@ -47,7 +70,7 @@ class WorkerTree:
             "PYTHONPATH": os.pathsep.join((*path, *filter(None, (os.environ.get("PYTHONPATH"),)))),
         }
         with log.open("ab") as writing:
-            self._process = subprocess.Popen(
+            self._process = start(
                 [sys.executable, "-m", "penstock.testing.worker_main", app],
                 env=given,
                 stdin=subprocess.DEVNULL,
@@ -124,13 +147,13 @@ class WorkerTree:
 
     def freeze(self) -> None:
         """SIGSTOP of the whole tree: a machine that sleeps, a container that is paused."""
-        _freeze([self._supervisor, *self._descendants()])
+        freeze([self._supervisor, *self._descendants()])
 
     def freeze_supervisor(self) -> None:
-        _freeze([self._supervisor])
+        freeze([self._supervisor])
 
     def freeze_runners(self) -> None:
-        _freeze(self.runners())
+        freeze(self.runners())
 
     def thaw(self) -> None:
         _signal([*self._descendants(), self._supervisor], signal.SIGCONT)
@@ -162,7 +185,7 @@ def _is_runner(child: psutil.Process, supervisor: int) -> bool:
     """Forked by the nursery, which is the supervisor's own child and has the same command line."""
     try:
         return (
-            "penstock.engine.worker.nursery" in child.cmdline()
+            "penstock.fleet.nursery" in child.cmdline()
             and child.ppid() != supervisor
             and child.status() != psutil.STATUS_ZOMBIE
         )
@@ -170,17 +193,19 @@ def _is_runner(child: psutil.Process, supervisor: int) -> bool:
         return False
 
 
-def _freeze(processes: Sequence[psutil.Process]) -> None:
-    """Returns when they stand still: a process inside a system call takes a moment."""
+def freeze(processes: Sequence[psutil.Process]) -> None:
+    """SIGSTOP. Returns when every thread stands still: one that runs on another core, or is inside a system call, goes
+    on for a moment."""
     _signal(processes, signal.SIGSTOP)
-    wait_until(lambda: all(_stands_still(process) for process in processes), what="the freeze", seconds=5)
+    wait_until(lambda: all(_stands_still(process) for process in processes), what="the freeze", seconds=60)
 
 
 def _stands_still(process: psutil.Process) -> bool:
     try:
-        return process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE)
+        threads = [psutil.Process(thread.id) for thread in process.threads()]
+        return all(one.status() in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE) for one in (process, *threads))
     except psutil.NoSuchProcess:
-        return True
+        return not process.is_running()
 
 
 def _signal(processes: Sequence[psutil.Process], number: int) -> None:

@@ -100,6 +100,11 @@ class Proxy:
         else:
             self._clear.clear()
 
+    def holds_answer(self, application_name: str) -> bool:
+        """Whether the server has answered a connection of that name, and the answer is kept back."""
+        name = application_name.encode() + b"\0"
+        return any(link.holds_answer and name in link.greeting for link in self._links)
+
     # ---------------------------------------------------------------- data
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -118,8 +123,8 @@ class Proxy:
             link.upstream = upstream_writer
             if link not in self._links:
                 return  # cut while it was being opened
-            there = asyncio.create_task(self._pump(reader, upstream_writer, answers=False))
-            back = asyncio.create_task(self._pump(upstream_reader, writer, answers=True))
+            there = asyncio.create_task(self._pump(link, reader, upstream_writer, answers=False))
+            back = asyncio.create_task(self._pump(link, upstream_reader, writer, answers=True))
             await asyncio.wait({there, back}, return_when=asyncio.FIRST_COMPLETED)
             for pump in (there, back):
                 pump.cancel()
@@ -130,13 +135,19 @@ class Proxy:
             self._links.discard(link)
             link.abort()
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, answers: bool) -> None:
+    async def _pump(
+        self, link: "_Link", reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, answers: bool
+    ) -> None:
         with suppress(ConnectionError):
             while data := await reader.read(_CHUNK_BYTES):
+                if not (answers or link.greeting):
+                    link.greeting = data
                 if self._delay_seconds:
                     await asyncio.sleep(self._delay_seconds)
                 if self._mode == "blackhole" or (self._mode == "half-open" and answers):
+                    link.holds_answer = answers
                     await self._clear.wait()
+                    link.holds_answer = False
                 writer.write(data)
                 await writer.drain()
 
@@ -147,6 +158,9 @@ class _Link:
     def __init__(self, client: asyncio.StreamWriter) -> None:
         self._client = client
         self.upstream: asyncio.StreamWriter | None = None
+        # What the client said first: it names the purpose of the connection.
+        self.greeting = b""
+        self.holds_answer = False
 
     def abort(self) -> None:
         for writer in (self._client, self.upstream):

@@ -30,7 +30,7 @@ def penstock_server() -> Iterator[str]:
     if given := os.environ.get(SERVER):
         yield given
         return
-    from penstock.storage import embedded
+    from penstock import embedded
 
     # Not pytest's own temporary folder: as root, the server's user could not pass through that one.
     folder = Path(tempfile.mkdtemp(prefix="penstock-pytest-", dir="/tmp"))
@@ -45,7 +45,7 @@ def penstock_server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def penstock_template(penstock_server: str) -> Iterator[str]:
-    """A migrated, empty database; every test gets a copy of it."""
+    """A migrated, empty database, with the extensions on this machine; every test gets a copy of it."""
     name = f"penstock_template_{uuid4().hex[:12]}"
     asyncio.run(_make_template(penstock_server, name))
     yield name
@@ -103,12 +103,13 @@ async def penstock_proxy(penstock_database: str) -> "AsyncIterator[Proxy]":
 async def _make_template(server_url: str, name: str) -> None:
     import asyncpg
 
-    from penstock.storage.migrate import migrate
+    from penstock.extension import discovered
+    from penstock.storage.migrate import migrate, migrations_of
 
     await _administer(server_url, f'create database "{name}"')
     inside = await asyncpg.connect(urlunsplit(urlsplit(server_url)._replace(path=f"/{name}")))
     try:
-        await migrate(inside)
+        await migrate(inside, migrations_of(discovered()))
     finally:
         await inside.close()
 

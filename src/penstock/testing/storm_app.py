@@ -5,9 +5,9 @@ A few at a time per runner: it is about what a fault costs, not about how much c
 
 import asyncio
 
-from penstock.engine.app import Penstock
-from penstock.engine.context import Context
-from penstock.engine.retry import RetryPolicy
+from penstock.application import Penstock
+from penstock.core.context import Context
+from penstock.core.retry import RetryPolicy
 from penstock.testing.ledger import Pen
 
 app = Penstock("storm")

@@ -10,13 +10,13 @@ import sys
 import uvloop
 
 from penstock.config import load
-from penstock.engine.events import Events
-from penstock.engine.observe import observers
-from penstock.engine.upkeep.duties import all_duties
-from penstock.engine.worker.runner_process import Blueprint
-from penstock.engine.worker.supervisor import Supervisor
 from penstock.errors import UsageError
+from penstock.events import Events
 from penstock.failpoints import Failpoints
+from penstock.fleet.process import Blueprint
+from penstock.fleet.supervisor import Supervisor
+from penstock.observe.observers import observers
+from penstock.upkeep.duties import all_duties
 
 
 async def serve(app: str) -> None:

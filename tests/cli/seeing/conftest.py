@@ -6,8 +6,8 @@ import pytest
 
 from penstock import Penstock
 from penstock.config import load
-from penstock.engine.events import Events
-from penstock.engine.worker.inprocess import worker
+from penstock.events import Events
+from penstock.workers.inprocess import worker
 from tests.cli.seeing import shop as declared
 from tests.cli.seeing.command_line import CommandLine
 

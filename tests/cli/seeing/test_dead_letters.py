@@ -7,8 +7,8 @@ import pytest
 
 from penstock import EnqueueOptions, Penstock, PenstockError, State
 from penstock.cli.dead_letters import since_time
-from penstock.engine.steering import dead_letters
-from penstock.engine.steering.dead_letters import DeadLetterFilter
+from penstock.control import dead_letters
+from penstock.control.dead_letters import DeadLetterFilter
 from penstock.errors import IllegalMove, InvalidArguments, InvalidSetting
 from tests.cli.seeing.command_line import CommandLine
 
@@ -85,7 +85,7 @@ async def test_an_edit_keeps_job_lane_and_owner(open_shop: Penstock) -> None:
     )
     await job.wait(60)
     [letter] = (await dead_letters.page(open_shop, DeadLetterFilter(job_id=job.id))).rows
-    copy = await dead_letters.edit(open_shop, letter["task_id"], {"fixed": True}, by="test")
+    copy = await dead_letters.edit(open_shop, letter.task_id, {"fixed": True}, by="test")
     await copy.wait(60)
     details = await copy.details()
     assert (details["job_id"], details["owner"]) == (job.id, "ann")
@@ -180,9 +180,16 @@ def test_a_since_that_makes_no_sense_is_refused(text: str) -> None:
 
 async def test_many_that_fail_again_with_the_same_error_stop_the_rest(open_shop: Penstock) -> None:
     """Also without a canary, and after one that went well."""
+
+    async def pause(seconds: float) -> None:
+        """Until the worker is done with what was started, however slow it is."""
+        async with asyncio.timeout(60), open_shop.connection() as connection:
+            while await connection.fetchval("select count(*) from penstock.queue"):
+                await asyncio.sleep(0.01)
+
     await fail_some(open_shop, 30)
     report = await dead_letters.replay_matching(
-        open_shop, DeadLetterFilter(pipeline="fail"), by="test", per_second=20, stop_after=3
+        open_shop, DeadLetterFilter(pipeline="fail"), by="test", per_second=20, stop_after=3, pause=pause
     )
     assert report.stopped and report.failed_again >= 3 and report.replayed < 30
 

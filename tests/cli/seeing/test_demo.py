@@ -6,13 +6,13 @@ import asyncpg
 import pytest
 
 from penstock import Penstock
-from penstock.cli.demo_app import app as demonstration
-from penstock.cli.demo_app import import_order, print_label, send_receipt
 from penstock.config import load
-from penstock.engine.events import Events
-from penstock.engine.worker.inprocess import worker
+from penstock.events import Events
 from penstock.storage import schedules
 from penstock.testing import drain
+from penstock.workers.inprocess import worker
+from penstock_demo.shop import app as demonstration
+from penstock_demo.shop import import_order, print_label, send_receipt
 from tests.cli.seeing.command_line import CommandLine
 
 TABLES = ("tasks", "queue", "outcomes", "attempts", "checkpoints", "jobs", "lanes", "counts", "stages", "schedules")

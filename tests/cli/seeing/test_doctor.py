@@ -1,6 +1,8 @@
 """`penstock doctor`: each fault is made for real, found, and gone after its own fix."""
 
 import asyncio
+import os
+import socket
 from uuid import uuid4
 
 import asyncpg
@@ -8,10 +10,10 @@ import pytest
 
 from penstock import Penstock
 from penstock.config import Settings, load
-from penstock.engine import doctor
-from penstock.engine.checks import server
-from penstock.engine.checks.finding import Check, Finding, Health, Patient
-from penstock.engine.checks.finding import Result as CheckResult
+from penstock.insight import doctor
+from penstock.insight.checks import server
+from penstock.observe.finding import Check, Finding, Health, Patient
+from penstock.observe.finding import Result as CheckResult
 from penstock.storage import server_state, tasks, workers
 from penstock.storage.tasks import NewTask
 from tests.cli.seeing.command_line import CommandLine, run
@@ -30,14 +32,7 @@ async def found(connection: asyncpg.Connection, settings: Settings, check: str) 
 
 async def register(connection: asyncpg.Connection, stages: list[int], lease_seconds: float) -> int:
     return await workers.register(
-        connection,
-        supervisor=uuid4(),
-        name="host-7",
-        host="host",
-        pid=7,
-        version="0",
-        stages=stages,
-        lease_seconds=lease_seconds,
+        connection, supervisor=uuid4(), name="host-7", stages=stages, lease_seconds=lease_seconds
     )
 
 
@@ -152,7 +147,8 @@ async def test_a_dead_worker_with_leases_and_an_unserved_stage_are_found(
     await connection.execute("update penstock.queue set worker = $1, lease = 1", worker)
     finding = await found(connection, settings, "leases")
     assert (finding.health, "host-7 is gone and still holds 1 tasks" in finding.finding) == (Health.BAD, True)
-    assert "host-7 (pid 7 on host) is silent" in (await found(connection, settings, "workers")).finding
+    silent = f"host-7 (pid {os.getpid()} on {socket.gethostname()}) is silent"
+    assert silent in (await found(connection, settings, "workers")).finding
 
 
 async def test_a_live_worker_that_serves_the_stage_is_all_it_needs(

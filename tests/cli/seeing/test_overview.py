@@ -2,15 +2,15 @@
 
 import asyncio
 import os
-import sys
 
 import asyncpg
 import pytest
 
 from penstock import Penstock
-from penstock.engine.overview import overview
+from penstock.insight.overview import overview
 from penstock.storage import counts
 from tests.cli.seeing.command_line import CommandLine
+from tests.warm import warm_starts
 
 
 async def test_status_of_an_empty_database_says_what_to_start(
@@ -29,14 +29,14 @@ async def test_status_counts_what_waits_without_counting_the_queue(
 ) -> None:
     for _ in range(3):
         await shop.enqueue("greet", {"name": "a"})
-    await shop.enqueue("greet", {"name": "b"}, delay=500, lane="later")
-    await connection.execute("update penstock.queue set run_at = run_at - interval '90 seconds' where run_at <= now()")
+    await shop.enqueue("greet", {"name": "b"}, delay=50_000, lane="later")
+    await connection.execute("update penstock.queue set run_at = run_at - interval '2 hours' where run_at <= now()")
     stages = {row["stage"]: row for row in (await penstock.json("status"))["stages"]}
     assert (stages["greet"]["waiting"], stages["greet"]["running"]) == (4, 0)
-    assert 90 <= stages["greet"]["oldest_wait_seconds"] < 120
+    assert 7200 <= stages["greet"]["oldest_wait_seconds"] < 7800
     assert stages["sleep"]["oldest_wait_seconds"] is None
     text = (await penstock("status")).stdout
-    assert "4 waiting (oldest 1m3" in text
+    assert "4 waiting (oldest 2h0" in text
 
 
 async def test_status_shows_workers_rates_and_failures(
@@ -60,7 +60,7 @@ async def test_status_shows_workers_rates_and_failures(
         await open_shop.enqueue("greet", {"name": "a"})
     [greet] = [view for view in (await overview(connection)).stages if view.label == "greet"]
     assert (greet.eta_seconds, (greet.eta_cause or "").startswith("paused by ")) == (None, True)
-    monkeypatch.setattr("penstock.engine.overview.cause_of", lambda *_: None)  # as if nothing stopped it
+    monkeypatch.setattr("penstock.insight.overview.cause_of", lambda *_: None)  # as if nothing stopped it
     [greet] = [view for view in (await overview(connection)).stages if view.label == "greet"]
     assert greet.eta_seconds == pytest.approx(3 / greet.ended_per_second)
     text = (await penstock("status")).stdout
@@ -86,22 +86,9 @@ async def test_top_once_is_the_status(penstock: CommandLine, shop: Penstock) -> 
 
 async def _demo(database_url: str, *arguments: str) -> tuple[int, str, str]:
     """In a process of its own: the demo application is one object per process, and the worker here has it."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "penstock.cli",
-        "demo",
-        "-o",
-        "json",
-        *arguments,
-        env={**os.environ, "PENSTOCK_DATABASE_URL": database_url},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    async with asyncio.timeout(90):
-        stdout, stderr = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, stdout.decode(), stderr.decode()
+    env = {**os.environ, "PENSTOCK_DATABASE_URL": database_url}
+    ran = await asyncio.to_thread(warm_starts().run, ["demo", "-o", "json", *arguments], env=env, seconds=90)
+    return ran.returncode, ran.stdout, ran.stderr
 
 
 async def test_the_demo_without_a_worker_says_what_to_start_and_stores_nothing(

@@ -3,14 +3,15 @@
 import asyncio
 
 import asyncpg
+import pytest
 
 from penstock import Penstock
 from penstock.config import load
-from penstock.engine.enqueue import EnqueueOptions
-from penstock.engine.events import Events
-from penstock.engine.overview import overview
-from penstock.engine.worker.inprocess import worker
+from penstock.core.enqueue import EnqueueOptions
+from penstock.events import Events
+from penstock.insight.overview import overview
 from penstock.storage import counts
+from penstock.workers.inprocess import worker
 from tests.cli.seeing import shop as declared
 from tests.cli.seeing.command_line import CommandLine
 
@@ -38,8 +39,10 @@ async def test_a_stage_is_shown_with_policy_measures_and_busy_processors(
 
 
 async def test_measures_are_in_the_list_of_stages(
-    penstock: CommandLine, shop: Penstock, connection: asyncpg.Connection
+    penstock: CommandLine, shop: Penstock, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # What was measured last is stored when the worker stops.
+    monkeypatch.setattr("penstock.workers.measuring._PATIENCE_SECONDS", 60.0)
     async with worker(shop):
         for name, arguments in (("greet", {"name": "a"}), ("fail", {})):
             await (await shop.enqueue(name, arguments)).wait(60)

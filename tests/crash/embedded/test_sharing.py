@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from penstock import embedded
+from penstock.embedded import server as embedded_server
 from penstock.errors import EmbeddedServerError, InvalidSetting
-from penstock.storage import embedded
-from penstock.storage.embedded import server as embedded_server
 from tests.crash.embedded.user_process import UserProcess, ask, assert_stopped, postmaster_pid
 
 StartUser = Callable[..., UserProcess]
@@ -19,7 +19,7 @@ StartUser = Callable[..., UserProcess]
 RELEASE_IN_A_FORKED_CHILD = """
 import os, sys
 from pathlib import Path
-from penstock.storage import embedded
+from penstock import embedded
 
 server = embedded.acquire(Path(sys.argv[1]))
 child = os.fork()
@@ -35,7 +35,7 @@ server.release()
 END_WITHOUT_RELEASING = """
 import sys
 from pathlib import Path
-from penstock.storage import embedded
+from penstock import embedded
 
 print(embedded.acquire(Path(sys.argv[1])).url, flush=True)
 """

@@ -29,7 +29,7 @@ os.setuid(nobody.pw_uid)
 IMPORT = """
 import sys
 from pathlib import Path
-from penstock.storage import embedded
+from penstock import embedded
 """
 
 STAY_UNTIL_TOLD = """

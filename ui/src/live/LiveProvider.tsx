@@ -11,8 +11,9 @@ import { Refresher } from "./refresher";
  */
 export function LiveProvider({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
-  const [connection] = useState(() => new Connection());
-  const everybodys = useMe().role === "admin";
+  const me = useMe();
+  const [connection] = useState(() => new Connection(me.lastEventId));
+  const everybodys = me.role === "admin";
 
   useEffect(() => {
     const refresher = new Refresher(queries);

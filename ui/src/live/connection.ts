@@ -14,11 +14,10 @@ const LONGEST_WAIT_MS = 1500;
 /** The service beats every 15 s: this long without a word means that the line is dead though nobody said so. */
 const SILENCE_MS = 40_000;
 
-type Message = { told: Told } | { state: LiveState } | { hello: true } | { state: LiveState; last: string | null };
+type Message = { told: Told } | { state: LiveState } | { hello: true } | { state: LiveState; last: string };
 
 export class Connection {
   state: LiveState = "connecting";
-  private last: string | null = null;
   private listeners = new Set<(event: LiveEvent) => void>();
   private watchers = new Set<() => void>();
   private channel: BroadcastChannel | null = null;
@@ -31,6 +30,9 @@ export class Connection {
   private timers = new Set<ReturnType<typeof setTimeout>>();
   private silence: ReturnType<typeof setTimeout> | undefined;
   private ending = new AbortController();
+
+  /** `last`: the newest event before the page fetched what it shows. */
+  constructor(private last: string) {}
 
   /** `everybodys`: also what others own, for admins. */
   start(everybodys: boolean): void {
@@ -87,8 +89,7 @@ export class Connection {
 
   private open(): void {
     this.close();
-    const asked = new URLSearchParams({ userId: this.everybodys ? "all" : "me" });
-    if (this.last !== null) asked.set("lastEventId", this.last);
+    const asked = new URLSearchParams({ userId: this.everybodys ? "all" : "me", lastEventId: this.last });
     const source = new EventSource(`/api/stream?${asked}`);
     this.source = source;
     source.onopen = () => {
@@ -139,8 +140,11 @@ export class Connection {
     } else if ("told" in message) {
       this.take(message.told, false);
     } else {
-      // Whoever has just come knows the number from which on it hears everything.
-      if ("last" in message && this.last === null) this.last = message.last;
+      // A tab that has just come did not hear what was told between its first fetch and its first message.
+      if ("last" in message && isNews(message.last, this.last)) {
+        this.last = message.last;
+        this.deliver({ kind: "reset", reason: "began to listen" });
+      }
       if (!this.leading) this.become(message.state);
     }
   }

@@ -45,8 +45,7 @@ export function parsed(kind: string, data: string): LiveEvent | null {
 }
 
 /** Whether `id` comes after `last`, which both read `process-number`. Another process begins anew. */
-export function isNews(id: string, last: string | null): boolean {
-  if (last === null) return true;
+export function isNews(id: string, last: string): boolean {
   const [process, number] = split(id);
   const [lastProcess, lastNumber] = split(last);
   return process !== lastProcess || number > lastNumber;

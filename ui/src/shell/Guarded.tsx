@@ -14,7 +14,11 @@ export function Guarded() {
   if (screen === null || refused === null) return <Outlet />;
   return (
     <Page title={screen.name}>
-      {refused === "off" ? (
+      {refused === "missing" ? (
+        <Empty kind="nothing" title={`${screen.name} is not installed`} action={<GoToButton to="/">To the overview</GoToButton>}>
+          The application that runs here does not install this extension.
+        </Empty>
+      ) : refused === "off" ? (
         <Empty
           kind="nothing"
           title={`${screen.name} is switched off`}

@@ -5,6 +5,7 @@ import { useEffect, useId, useMemo, useState, type KeyboardEvent } from "react";
 import { matching, type Entry } from "./entries";
 import classes from "./palette.module.css";
 import { useEntries } from "./useEntries";
+import { useInstalled } from "./visible";
 
 type Props = { onClose: () => void; onKeys: () => void; onPauseStage: (stage: { pipeline: string; stage: string }) => void };
 
@@ -15,7 +16,8 @@ export function Palette({ onClose, onKeys, onPauseStage }: Props) {
   const [at, setAt] = useState(0);
   const list = useId();
   const all = useEntries({ onKeys, onPauseStage });
-  const entries = useMemo(() => matching(all, typed), [all, typed]);
+  const searches = useInstalled("/search");
+  const entries = useMemo(() => matching(all, typed, searches), [all, typed, searches]);
   const chosen = Math.min(at, entries.length - 1);
 
   useEffect(() => {
@@ -30,6 +32,7 @@ export function Palette({ onClose, onKeys, onPauseStage }: Props) {
   }
 
   function onKeyDown(event: KeyboardEvent): void {
+    if (entries.length === 0) return;
     if (event.key === "ArrowDown") setAt((chosen + 1) % entries.length);
     else if (event.key === "ArrowUp") setAt((chosen - 1 + entries.length) % entries.length);
     else if (event.key === "Enter") go(entries[chosen]);

@@ -94,18 +94,16 @@ export function Shell() {
           {parts.map((part) => (
             <div key={part.name}>
               <Text className={classes.part}>{part.name}</Text>
-              {part.screens.map((one) => (
-                <NavLink
-                  key={one.to}
-                  component={Link}
-                  to={one.to}
-                  label={one.name}
-                  active={one.to === "/" ? pathname === "/" : pathname === one.to || pathname.startsWith(`${one.to}/`)}
-                  leftSection={<one.icon size={16} aria-hidden />}
-                  py={5}
-                  onClick={closeMenu}
-                />
-              ))}
+              {part.screens.map((one) => {
+                const look = {
+                  label: one.name,
+                  active: one.to === "/" ? pathname === "/" : pathname === one.to || pathname.startsWith(`${one.to}/`),
+                  leftSection: <one.icon size={16} aria-hidden />,
+                  py: 5,
+                  onClick: closeMenu,
+                };
+                return one.served ? <NavLink key={one.to} component="a" href={one.to} {...look} /> : <NavLink key={one.to} component={Link} to={one.to} {...look} />;
+              })}
             </div>
           ))}
         </AppShell.Section>

@@ -14,8 +14,9 @@ export type Entry = {
 
 const MOST = 50;
 
-/** Entries whose name or words hold every typed word, names that begin with it first; then what else can be meant. */
-export function matching(entries: Entry[], typed: string): Entry[] {
+/** Entries whose name or words hold every typed word, names that begin with it first; then what else can be meant.
+ * `searches`: whether the application has a search for articles. */
+export function matching(entries: Entry[], typed: string, searches: boolean): Entry[] {
   const wanted = typed.trim().toLowerCase();
   if (!wanted) return entries.filter((one) => !one.onlyTyped);
   const words = wanted.split(/\s+/);
@@ -29,6 +30,7 @@ export function matching(entries: Entry[], typed: string): Entry[] {
   if (number) {
     found.unshift({ name: `Job ${number}`, hint: "Job", to: `/jobs/${number}` }, { name: `Item ${number}`, hint: "Item", to: `/items/${number}` });
   }
+  if (!searches) return found;
   const query = encodeURIComponent(typed.trim());
   return [...found, { name: `Search articles for “${typed.trim()}”`, hint: "Search", to: `/search?q=${query}` }];
 }

@@ -13,6 +13,7 @@ import {
   Link2,
   ListChecks,
   MailX,
+  Puzzle,
   Search,
   Server,
   Settings,
@@ -30,11 +31,18 @@ export type Screen = {
   key?: string;
   role?: Role;
   flag?: "pendingPage";
+  /** Of an extension: shown where the application has installed it. */
+  brought?: boolean;
+  /** A page that an extension serves itself, not one of these. */
+  served?: boolean;
   /** More words that the palette finds it by. */
   words?: string;
 };
 
 export type Part = { name: string; screens: Screen[] };
+
+/** The part of the extensions, those that these pages know nothing of included. */
+export const APPLICATIONS = "Applications";
 
 export const PARTS: Part[] = [
   {
@@ -47,14 +55,14 @@ export const PARTS: Part[] = [
     ],
   },
   {
-    name: "Applications",
+    name: APPLICATIONS,
     screens: [
-      { to: "/catalogues", name: "Catalogues", icon: Boxes, key: "c", words: "products providers enrichment" },
-      { to: "/sites", name: "Sites", icon: Globe, key: "w", words: "website analysis report" },
-      { to: "/linking", name: "Linking", icon: Link2, key: "l", words: "records wikidata match review" },
-      { to: "/articles", name: "Articles", icon: FileText, key: "a", words: "write edit" },
-      { to: "/search", name: "Search", icon: Search, key: "f", words: "find articles" },
-      { to: "/index", name: "Index", icon: Layers, words: "embeddings generations reindex" },
+      { to: "/catalogues", name: "Catalogues", icon: Boxes, key: "c", words: "products providers enrichment", brought: true },
+      { to: "/sites", name: "Sites", icon: Globe, key: "w", words: "website analysis report", brought: true },
+      { to: "/linking", name: "Linking", icon: Link2, key: "l", words: "records wikidata match review", brought: true },
+      { to: "/articles", name: "Articles", icon: FileText, key: "a", words: "write edit", brought: true },
+      { to: "/search", name: "Search", icon: Search, key: "f", words: "find articles", brought: true },
+      { to: "/index", name: "Index", icon: Layers, words: "embeddings generations reindex", brought: true },
     ],
   },
   {
@@ -71,3 +79,8 @@ export const PARTS: Part[] = [
     ],
   },
 ];
+
+/** A page of an extension that these pages know nothing of. */
+export function servedScreen(path: string, name: string): Screen {
+  return { to: path, name, icon: Puzzle, brought: true, served: true };
+}

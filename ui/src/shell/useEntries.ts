@@ -32,13 +32,14 @@ export function useEntries({ onKeys, onPauseStage }: Options): Entry[] {
 
   return useMemo(() => {
     const mayAct = me.role !== "viewer";
-    const screens = parts.flatMap((part) => part.screens.map((one) => ({ name: one.name, hint: part.name, words: one.words, to: one.to })));
+    const screens = parts.flatMap((part) => part.screens.map((one) => ({ name: one.name, hint: part.name, words: one.words, ...(one.served ? { act: () => window.location.assign(one.to) } : { to: one.to }) })));
+    const has = (path: string) => me.screens.some((one) => one.path === path);
     const deeds: Entry[] = [
       ...(mayAct
         ? [
             { name: "Upload a file", hint: "Action", words: "new job import csv", to: "/upload" },
-            { name: "Write an article", hint: "Action", words: "new", to: "/articles/new" },
-            { name: "Start a linking project", hint: "Action", words: "new match records", to: "/linking/new" },
+            ...(has("/articles") ? [{ name: "Write an article", hint: "Action", words: "new", to: "/articles/new" }] : []),
+            ...(has("/linking") ? [{ name: "Start a linking project", hint: "Action", words: "new match records", to: "/linking/new" }] : []),
           ]
         : []),
       { name: "Make a token", hint: "Action", words: "new api", to: "/settings?tab=tokens" },
@@ -67,5 +68,5 @@ export function useEntries({ onKeys, onPauseStage }: Options): Entry[] {
       return { name: job.name ?? `Job ${job.jobId}`, hint: `Job ${job.jobId}`, words: job.pipeline, to: `/jobs/${job.jobId}`, onlyTyped: true };
     });
     return [...screens, ...deeds.map((one) => ({ ...one, onlyTyped: true })), ...ofStages, ...ofJobs];
-  }, [parts, me.role, paused, connection, setColorScheme, signOut, stages, jobs, onKeys, onPauseStage]);
+  }, [parts, me, paused, connection, setColorScheme, signOut, stages, jobs, onKeys, onPauseStage]);
 }

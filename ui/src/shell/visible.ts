@@ -1,24 +1,35 @@
 import { useMemo } from "react";
 import { useMe, type Me } from "./me";
-import { PARTS, type Part, type Screen } from "./screens";
+import { APPLICATIONS, PARTS, servedScreen, type Part, type Screen } from "./screens";
 
 const RANKS = { viewer: 0, operator: 1, admin: 2 };
 
 /** The parts of the navigation for this user: without what their role never sees, and what is switched off. */
 export function useVisibleParts(): Part[] {
   const me = useMe();
-  return useMemo(
-    () =>
-      PARTS.map((part) => ({
-        ...part,
-        screens: part.screens.filter((one) => refusal(one, me) === null),
-      })),
-    [me],
-  );
+  return useMemo(() => visibleParts(me), [me]);
+}
+
+/** Without parts that nothing is left of, and with the pages that extensions serve themselves. */
+export function visibleParts(me: Seen): Part[] {
+  const known = new Set(PARTS.flatMap((part) => part.screens.map((one) => one.to)));
+  const served = me.screens.filter((one) => !known.has(one.path)).map((one) => servedScreen(one.path, one.name));
+  return PARTS.map((part) => ({
+    ...part,
+    screens: [...part.screens.filter((one) => refusal(one, me) === null), ...(part.name === APPLICATIONS ? served : [])],
+  })).filter((part) => part.screens.length > 0);
+}
+
+type Seen = Pick<Me, "role" | "flags" | "screens">;
+
+/** Whether the application has installed the extension that this screen belongs to. */
+export function useInstalled(path: string): boolean {
+  return useMe().screens.some((one) => one.path === path);
 }
 
 /** Why this user cannot use a screen; null: they can. */
-export function refusal(screen: Screen, me: Pick<Me, "role" | "flags">): "role" | "off" | null {
+export function refusal(screen: Screen, me: Seen): "role" | "off" | "missing" | null {
+  if (screen.brought && !me.screens.some((one) => one.path === screen.to)) return "missing";
   if (RANKS[me.role] < RANKS[screen.role ?? "viewer"]) return "role";
   return screen.flag !== undefined && !me.flags[screen.flag] ? "off" : null;
 }

@@ -48,7 +48,3 @@ select task_id from penstock.enqueue(
 select count(*) from unnest($1::bigint[], $2::timestamptz[], $3::text[]) as r (task_id, finished_at, type)
 join penstock.outcomes o on o.task_id = r.task_id and o.status = 3 and o.finished_at > r.finished_at
 where o.error ->> 'type' is not distinct from r.type
-
--- name: now
--- A mass replay ends where it began: what fails again afterwards has a later time.
-select now()

@@ -13,7 +13,7 @@ with seen as materialized (
     order by finished_at desc, task_id desc limit $4
 )
 select (select count(*) from seen) as looked, m.task_id, m.finished_at, s.pipeline, s.name as stage,
-       m.error ->> 'type' as type, m.error ->> 'class' as class, m.error ->> 'where' as place,
+       m.error ->> 'type' as type, m.error ->> 'class' as kind, m.error ->> 'where' as place,
        left(m.error ->> 'message', $5) as message
 from (select) one
 left join matching m on true
@@ -23,7 +23,7 @@ order by m.finished_at desc, m.task_id desc
 -- name: of_job
 -- Of one job, straight from its index.
 select o.task_id, o.finished_at, s.pipeline, s.name as stage, o.error ->> 'type' as type,
-       o.error ->> 'class' as class, o.error ->> 'where' as place, left(o.error ->> 'message', $4) as message
+       o.error ->> 'class' as kind, o.error ->> 'where' as place, left(o.error ->> 'message', $4) as message
 from (
     select task_id, finished_at, stage, error from penstock.outcomes
     where job_id = $1 and status = 3 and finished_at >= now() - $2 * interval '1 hour'

@@ -33,7 +33,7 @@ with finished as (
             where lane = l.id and worker is null and (updated_at, task_id) < ($3, $4)
               and updated_at >= $6 and updated_at < $7
             order by updated_at desc, task_id desc limit 1) head
-        where l.job_id = any ($1) and case when l.cancelled_at is null then 0 else 6 end = any ($2)
+        where l.job_id = any ($1) and penstock.task_state(null, null, l.cancelled_at) = any ($2)
         order by head.updated_at desc, head.task_id desc limit $5) part
     cross join lateral (
         select task_id, updated_at from penstock.queue
@@ -80,7 +80,7 @@ with finished as (
             where lane = l.id and worker is null and (updated_at, task_id) > ($3, $4)
               and updated_at >= $6 and updated_at < $7
             order by updated_at, task_id limit 1) head
-        where l.job_id = any ($1) and case when l.cancelled_at is null then 0 else 6 end = any ($2)
+        where l.job_id = any ($1) and penstock.task_state(null, null, l.cancelled_at) = any ($2)
         order by head.updated_at, head.task_id limit $5) part
     cross join lateral (
         select task_id, updated_at from penstock.queue
@@ -146,9 +146,8 @@ where job_id = $1 and id >= $2 and replaces is null order by id limit 1
 -- name: rows
 -- Everything a list shows about these tasks. A result that is too large for a list is left out, and said so.
 select t.id as item_id, t.job_id, t.input::text as input, t.created_at, now() as read_at,
-       coalesce(q.stage, o.stage) as stage_id, s.name as stage,
-       case when q.worker is not null then 1 when q.task_id is not null then case when l.cancelled_at is null then 0 else 6 end
-            else o.status end as status,
+       coalesce(q.stage, o.stage) as stage_id, s.pipeline, s.name as stage,
+       penstock.task_state(o.status, q.worker, l.cancelled_at) as status,
        coalesce(q.attempt, o.attempts)::integer as attempts, q.max_attempts::integer as max_attempts,
        q.run_at, coalesce(q.updated_at, o.finished_at) as updated_at, w.name as locked_by,
        l.paused_at as lane_paused_at, l.paused_by, l.pause_reason, s.paused_at as stage_paused_at,

@@ -1,15 +1,21 @@
--- name: active
--- What workers of these pipelines rotate over; first by priority, then by id.
+-- name: served
+-- What workers of these pipelines rotate over, first by priority, then by id, and the limits of every stage: the rows
+-- without a priority. One statement, because an idle worker asks before each claim.
 select id, pipeline, priority, weight, max_running, paused_at is not null as paused
 from penstock.lanes
 where pipeline = any ($1::text[]) and cancelled_at is null
   and (active or id = any (array(select lane from penstock.wakes)))
+union all
+select id, pipeline, null, null, max_running, paused_at is not null from penstock.stages
 order by priority, id
 
--- name: active_of_job
+-- name: served_of_job
 -- The same for somebody who works on one job only. A job has few lanes, so all of them are looked at.
 select id, pipeline, priority, weight, max_running, paused_at is not null as paused
-from penstock.lanes where job_id = $1 and cancelled_at is null order by priority, id
+from penstock.lanes where job_id = $1 and cancelled_at is null
+union all
+select id, pipeline, null, null, max_running, paused_at is not null from penstock.stages
+order by priority, id
 
 -- name: open
 select penstock.open_lane($1, $2, $3, $4, $5)

@@ -46,6 +46,16 @@ with taken as (
 )
 select task_id from placed
 
+-- name: hold_ended
+-- Of these tasks those that have ended in one of the states by then, held until the transaction ends: what ends again
+-- afterwards is another ending, and is not taken twice. Without jobs that were deleted.
+select o.task_id, o.job_id from penstock.outcomes o
+where o.task_id = any ($1::bigint[]) and o.status = any ($2::smallint[]) and o.finished_at <= $3
+  -- What was edited lives on in its copy.
+  and not (o.status = 5 and o.error is not null and o.error ->> 'type' = 'Replaced' and o.error ? 'task_id')
+  and not exists (select from penstock.jobs j where j.id = o.job_id and j.deleted_at is not null)
+order by o.task_id for update of o
+
 -- name: replace
 -- The second half of an edit: what failed, was not found or was skipped is closed, pointing at its edited copy, unless it was
 -- edited already. From now on the copy stands for both in their job: no list of its endings holds the old one (no job_id), and

@@ -250,6 +250,46 @@ with chosen as (
 update penstock.queue set run_at = now(), updated_at = now()
 where task_id = any (array(select task_id from chosen)) returning task_id
 
+-- name: hasten_chosen
+-- Of these tasks, whatever their jobs, what waits for a time to come starts now. Returns them with their jobs.
+with held as (
+    select q.task_id, l.job_id from penstock.queue q join penstock.lanes l on l.id = q.lane and l.cancelled_at is null
+    where q.task_id = any ($1::bigint[]) and q.worker is null and q.run_at > now()
+    order by q.task_id for update of q
+), started as (
+    update penstock.queue set run_at = now(), updated_at = now() where task_id = any (array(select task_id from held))
+)
+select task_id, job_id from held
+
+-- name: cancel_chosen
+-- Many tasks, whatever their jobs. Waiting ones end at once; running ones are asked to stop where $4 says so, and end when their worker lets go. Tasks that were
+-- stored after $3 were not chosen by anybody. What waits in a cancelled lane is ended by its sweep.
+with held as (
+    select q.task_id, q.lane, q.stage, q.lease, q.worker, q.run, q.attempt, q.cancel_at, l.job_id
+    from penstock.queue q
+    join penstock.tasks t on t.id = q.task_id and t.created_at <= $3
+    join penstock.lanes l on l.id = q.lane and l.cancelled_at is null
+    where q.task_id = any ($1::bigint[]) and ($4 or q.worker is null)
+    order by q.task_id for update of q
+), asked as (
+    update penstock.queue q set cancel_at = now(), updated_at = now()
+    from held h where q.task_id = h.task_id and h.worker is not null and h.cancel_at is null
+    returning q.task_id
+), ended as (
+    delete from penstock.queue q using held h where q.task_id = h.task_id and h.worker is null
+    returning q.task_id
+), stored as (
+    insert into penstock.outcomes (task_id, job_id, lane, lease, stage, status, attempts, run, error)
+    select h.task_id, h.job_id, h.lane, h.lease, h.stage, 6, h.attempt, h.run,
+           jsonb_build_object('type', 'Cancelled', 'message', 'cancelled by ' || $2::text)
+    from held h join ended using (task_id)
+), counted as (
+    insert into penstock.counts (lane, stage, state, n)
+    select h.lane, h.stage, 6, count(*) from held h join ended using (task_id) group by 1, 2
+)
+select h.task_id, h.job_id from held h
+where h.task_id in (select task_id from ended union all select task_id from asked)
+
 -- name: leased_in_job
 -- What runners hold of a job: a hasten of the whole job is for these as well.
 select q.task_id from penstock.lanes l
@@ -354,3 +394,19 @@ select q.worker from penstock.queue q
 left join penstock.workers w on w.id = q.worker
 where q.worker is not null and (w.id is null or w.died_at is not null or w.stopped_at is not null)
 group by q.worker
+
+-- name: ripe
+-- Rows that the gentle profile may claim: due and unchanged for at least $7 seconds. Only named here; who gets them is
+-- decided by the claim by id. Stops at the first row of a lane that is not due for so long, by the order of the index.
+select q.task_id
+from unnest($1::integer[], $2::bigint[], $3::integer[], $4::timestamptz[], $5::bigint[])
+    with ordinality as w (stage, lane, quota, after_run_at, after_task, place)
+cross join lateral (
+    select task_id, run_at from penstock.queue
+    where stage = w.stage and lane = w.lane and worker is null
+      and run_at <= now() - $7::double precision * interval '1 second'
+      and updated_at <= now() - $7::double precision * interval '1 second'
+      and (run_at, task_id) > (w.after_run_at, w.after_task)
+    order by run_at, task_id limit w.quota) q
+order by w.place, q.run_at, q.task_id
+limit $6

@@ -78,9 +78,9 @@ order by m.task_id desc nulls last
 -- name: task_rows
 -- The rows of a page by their ids: a short piece of the input instead of all of it.
 select s.task_id, s.job_id, s.owner, s.pipeline, s.stage, s.state, s.attempts, s.max_attempts, s.run, s.worker,
-       s.run_at, s.updated_at, s.created_at, left(t.input::text, 160) as input_summary,
+       s.run_at, s.updated_at, s.created_at, left(s.input::text, 160) as input_summary,
        s.error ->> 'type' as error_type, left(s.error ->> 'message', 300) as error_message, now() as read_at
-from penstock.task_states s join penstock.tasks t on t.id = s.task_id
+from penstock.task_states s
 where s.task_id = any ($1::bigint[])
 
 -- name: stage_load
@@ -134,7 +134,8 @@ group by stage
 -- name: lanes
 -- Lanes by id, newest first, with what they hold from the counters.
 select l.id, l.pipeline, l.key, l.priority, l.job_id, l.owner, l.weight, l.max_running, l.active, l.paused_at,
-       l.paused_by, l.pause_reason, l.cancelled_at, l.cancelled_by, l.opened_at, c.present, q.running, now() as read_at
+       l.paused_by, l.pause_reason, l.cancelled_at, l.cancelled_by, l.opened_at,
+       greatest(c.present - q.running, 0) as waiting, q.running, now() as read_at
 from penstock.lanes l
 cross join lateral (
     select coalesce(sum(case state when 0 then n else -n end), 0)::bigint as present
@@ -160,35 +161,9 @@ where l.pipeline = $1 and l.key = $2 and l.cancelled_at is null and l.job_id is 
 having count(*) > 0
 
 -- name: job_movements
--- Counters of several jobs at once, with what was decided about them. Only leased rows are counted, and there are never
--- more than the fleet can run.
-select j.id as job_id, j.cancelled_at is not null as cancelled, j.paused_at is not null as paused,
-       j.called_back_at is not null as called_back,
-       coalesce(sum(c.present), 0)::bigint as present, coalesce(sum(c.total), 0)::bigint as total,
-       coalesce(sum(c.done), 0)::bigint as done, coalesce(sum(c.error), 0)::bigint as error,
-       coalesce(sum(c.not_found), 0)::bigint as not_found, coalesce(sum(c.skipped), 0)::bigint as skipped,
-       coalesce(sum(c.cancelled), 0)::bigint as cancelled_tasks, coalesce(sum(q.running), 0)::bigint as running,
-       -- Whether rows of its file may still come, or will not though they should.
-       coalesce(bool_or(i.state in ('waiting', 'storing') and o.task_id is null), false) as importing,
-       coalesce(bool_or(i.state = 'failed' or i.state in ('waiting', 'storing') and o.task_id is not null), false)
-           as import_failed
-from penstock.jobs j
-left join penstock.imports i on i.job_id = j.id
-left join penstock.outcomes o on o.task_id = i.task_id and o.status <> 2
-left join penstock.lanes l on l.job_id = j.id
-cross join lateral (
-    select sum(case state when 0 then n else -n end) as present,
-           sum(case state when 0 then n when 7 then -n else 0 end) as total,
-           sum(n) filter (where state = 2) as done, sum(n) filter (where state = 3) as error,
-           sum(n) filter (where state = 4) as not_found, sum(n) filter (where state = 5) as skipped,
-           sum(n) filter (where state = 6) as cancelled
-    from penstock.counts where lane = l.id) c
-cross join lateral (
-    select count(*) as running from penstock.stages s
-    join penstock.queue q on q.stage = s.id and q.lane = l.id and q.worker is not null
-    where s.pipeline = l.pipeline) q
-where j.id = any ($1::bigint[])
-group by j.id
+-- The states and the counts of several jobs at once.
+select job_id, state, importing, total, pending, processing, done, error, not_found, skipped, cancelled
+from penstock.job_states where job_id = any ($1::bigint[])
 
 -- name: job_steps
 -- Where the tasks of one job are, stage by stage, from the counters; only leased rows are counted.

@@ -45,6 +45,3 @@ where pipeline = $1 and ($2::text is null or name = $2) returning id
 
 -- name: limit
 update penstock.stages set max_running = $3 where pipeline = $1 and ($2::text is null or name = $2) returning id
-
--- name: limits
-select id, pipeline, max_running, paused_at is not null as paused from penstock.stages

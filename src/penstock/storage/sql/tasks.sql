@@ -43,8 +43,9 @@ from penstock.outcomes where task_id = any ($1::bigint[])
 select id from penstock.tasks where id = any ($1::bigint[])
 
 -- name: get
-select s.*, s.result::text as result_text, s.error::text as error_text, t.input::text as input, t.idempotency_key,
-       t.options::text as options, t.trace, t.replaces, w.name as worker_name
+select s.task_id, s.job_id, s.owner, s.pipeline, s.stage, s.state, s.attempts, s.max_attempts, s.run, s.lease, s.worker,
+       s.run_at, s.updated_at, s.created_at, s.result::text as result, s.error::text as error, s.input::text as input,
+       t.idempotency_key, s.options::text as options, t.trace, s.replaces, w.name as worker_name
 from penstock.task_states s join penstock.tasks t on t.id = s.task_id
 left join penstock.workers w on w.id = s.worker
 where s.task_id = $1

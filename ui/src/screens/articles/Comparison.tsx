@@ -7,7 +7,7 @@ import { Loading, Trouble } from "~/blocks/Trouble";
 import { Wide } from "~/blocks/Wide";
 import { count, milliseconds, percent } from "~/blocks/wording";
 
-type Generation = Schemas["GenerationBody"];
+type Generation = Schemas["Generation"];
 type Props = { a: Generation; b: Generation; others: Generation[]; onOther: (id: number) => void; onClose: () => void };
 
 const score = (value: number | null) => (value === null ? "–" : value.toFixed(2));
@@ -53,7 +53,7 @@ export function Comparison({ a, b, others, onOther, onClose }: Props) {
   );
 }
 
-function Compared({ found }: { found: Schemas["ComparisonBody"] }) {
+function Compared({ found }: { found: Schemas["Comparison"] }) {
   const { a, b, queries, totals } = found;
   return (
     <Wide minWidth={860}>
@@ -121,7 +121,7 @@ function Compared({ found }: { found: Schemas["ComparisonBody"] }) {
   );
 }
 
-function Differences({ one, a, b }: { one: Schemas["QueryComparisonBody"]; a: string; b: string }) {
+function Differences({ one, a, b }: { one: Schemas["QueryComparison"]; a: string; b: string }) {
   const parts = [
     ...one.moved.slice(0, 3).map((move) => `${move.slug}: place ${move.placeA} instead of ${move.placeB}`),
     ...(one.onlyInA.length > 0 ? [`only ${a}: ${one.onlyInA.slice(0, 3).join(", ")}`] : []),

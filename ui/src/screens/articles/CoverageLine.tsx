@@ -5,7 +5,7 @@ import { When } from "~/blocks/When";
 import { count, many } from "~/blocks/wording";
 
 /** On every answer: how much of the articles it comes from. */
-export function CoverageLine({ coverage }: { coverage: Schemas["CoverageBody"] }) {
+export function CoverageLine({ coverage }: { coverage: Schemas["Coverage"] }) {
   const { indexed, stale, pending, total, generation, asOf } = coverage;
   return (
     <Text size="sm" c="dimmed" className="numbers" data-coverage component="div">

@@ -93,7 +93,7 @@ function FailedLink({ failed }: { failed: number }) {
 }
 
 /** Who embeds, how fast, and what holds it up. */
-function WorkerCard({ worker }: { worker: Schemas["WorkerBody"] }) {
+function WorkerCard({ worker }: { worker: Schemas["WorkerStatistics"] }) {
   const stage = useEmbeddingStage();
   const paused = stage?.pausedAt != null;
   const [state, word] = paused ? ["PAUSED", "Paused"] : worker.running ? ["RUNNING", "At work"] : ["ERROR", "No worker"];

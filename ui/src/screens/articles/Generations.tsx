@@ -14,7 +14,7 @@ import { count, duration, many, rate } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
 import { Comparison } from "./Comparison";
 
-type Generation = Schemas["GenerationBody"];
+type Generation = Schemas["Generation"];
 type Deed = "switch" | "roll-back" | "drop";
 
 const LOOKS: Record<Generation["state"], [string, string]> = {

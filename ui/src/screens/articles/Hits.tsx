@@ -8,7 +8,7 @@ import classes from "./articles.module.css";
 import { ChipBadge } from "./IndexChip";
 import { Passage } from "./Passage";
 
-type Hit = Schemas["HitBody"];
+type Hit = Schemas["Hit"];
 
 type Props = {
   items: Hit[];

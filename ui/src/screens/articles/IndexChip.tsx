@@ -28,7 +28,7 @@ export function ChipBadge({ chip }: { chip: Chip }) {
 }
 
 /** Where an article stands in the index, and beside it why it waits or what went wrong. */
-export function IndexChip({ embedding, oneLine }: { embedding: Schemas["EmbeddingBody"]; oneLine?: boolean }) {
+export function IndexChip({ embedding, oneLine }: { embedding: Schemas["EmbeddingStatus"]; oneLine?: boolean }) {
   const stage = useEmbeddingStage();
   const why = whyOf(embedding, stage, useNow());
   return (

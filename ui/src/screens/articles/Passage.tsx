@@ -5,7 +5,7 @@ import classes from "./articles.module.css";
 import { partsOf } from "./marks";
 
 /** The best passage of an article as text, with the words of the query marked. */
-export function Passage({ passage }: { passage: Schemas["PassageBody"] }) {
+export function Passage({ passage }: { passage: Schemas["ShownPassage"] }) {
   return (
     <Text size="sm" className="stored" lineClamp={6} data-passage>
       {partsOf(passage.text, passage.marks).map(({ text, marked, strong }, index) => {

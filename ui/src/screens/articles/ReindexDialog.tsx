@@ -19,7 +19,7 @@ const SCOPES: [Scope, string][] = [
 ];
 
 /** Embeds articles again, as a job. Its numbers come from a dry run of exactly what is chosen. */
-export function ReindexDialog({ generations, onClose }: { generations: Schemas["GenerationBody"][]; onClose: () => void }) {
+export function ReindexDialog({ generations, onClose }: { generations: Schemas["Generation"][]; onClose: () => void }) {
   const kept = generations.filter((one) => one.state !== "dropped");
   const [scope, setScope] = useState<Scope>("outdated");
   const [generation, setGeneration] = useState(String(kept.find((one) => one.state === "active")?.id ?? ""));

@@ -64,7 +64,7 @@ export function SavedQueries() {
   );
 }
 
-function Row({ query }: { query: Schemas["QueryBody"] }) {
+function Row({ query }: { query: Schemas["SavedQuery"] }) {
   const remove = useMutation({
     mutationFn: () => ask(api.DELETE("/api/article-index/queries/{queryId}", { params: { path: { queryId: query.id } } })),
     meta: { touches: [["object", "article", "queries"]] },

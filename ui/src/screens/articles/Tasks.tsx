@@ -15,7 +15,7 @@ import { useWhose } from "~/shell/me";
 import { useArticleEvents } from "./articleEvents";
 import { STATUSES } from "./routes";
 
-type Task = Schemas["TaskBody"];
+type Task = Schemas["EmbeddingTask"];
 type Status = Task["status"];
 
 const LOOKS: Record<Status, [string, string]> = {
@@ -76,7 +76,7 @@ function whyOf(task: Task): string {
 }
 
 /** Embedding tasks, newest first. Known ones change in place; new ones wait behind a pill. */
-export function Tasks({ counts }: { counts: Schemas["QueueBody"] }) {
+export function Tasks({ counts }: { counts: Schemas["QueueCounts"] }) {
   const { status, everybody } = useSearch({ from: "/index" });
   const navigate = useNavigate({ from: "/index" });
   const userId = useWhose(everybody);

@@ -4,7 +4,7 @@ import { whyOf, type Stage } from "./standing";
 
 const NOW = Date.parse("2026-11-16T12:00:00Z");
 
-function embedding(more: Partial<Schemas["EmbeddingBody"]>): Schemas["EmbeddingBody"] {
+function embedding(more: Partial<Schemas["EmbeddingStatus"]>): Schemas["EmbeddingStatus"] {
   return {
     chip: "waiting",
     status: "pending",

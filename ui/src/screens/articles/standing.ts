@@ -2,7 +2,7 @@
 import type { Schemas } from "~/api/client";
 import { ago, count, duration } from "~/blocks/wording";
 
-export type Chip = Schemas["EmbeddingBody"]["chip"];
+export type Chip = Schemas["EmbeddingStatus"]["chip"];
 
 export const CHIPS: Record<Chip, { word: string; look: string; means: string }> = {
   indexed: { word: "Indexed", look: "DONE", means: "Found by its meaning and its words." },
@@ -16,7 +16,7 @@ export const CHIPS: Record<Chip, { word: string; look: string; means: string }> 
 export type Stage = Pick<Schemas["StageItem"], "pausedAt" | "pausedBy" | "pauseReason" | "workers" | "waiting" | "etaSeconds" | "endedPerSecond">;
 
 /** Null: nothing waits, and nothing went wrong. */
-export function whyOf(embedding: Schemas["EmbeddingBody"], stage: Stage | undefined, now: number): string | null {
+export function whyOf(embedding: Schemas["EmbeddingStatus"], stage: Stage | undefined, now: number): string | null {
   const { chip, status, error, attempts, maxAttempts, nextRunAt } = embedding;
   if (status === "processing") return "Is being embedded now.";
   if (status === "pending") {

@@ -6,11 +6,10 @@ import { api, ask } from "~/api/client";
 import { tellDone } from "~/api/queries";
 import { Confirm } from "~/blocks/Confirm";
 import { Allowed } from "~/shell/Allowed";
+import { useMoves } from "~/shell/moves";
 import { EditItem } from "./EditItem";
 import { copyOf } from "./tries";
 import type { ItemDetail } from "./useItem";
-
-const EDITED = new Set(["ERROR", "NOT_FOUND", "SKIPPED"]);
 
 type Props = {
   item: ItemDetail;
@@ -41,20 +40,22 @@ export function ItemActions({ item, onCopy }: Props) {
     meta: { touches },
     onSuccess: (ended) => tellDone(ended.status === "CANCELLED" ? `Item ${itemId} is cancelled.` : `Item ${itemId} was asked to stop.`),
   });
-  const open = status === "PENDING" || status === "PROCESSING";
+  const refused = useMoves(item);
+  // Without a job there is the replay of dead letters.
+  const starts = jobId === null ? "replay" : item.moves.includes("hasten") ? "hasten" : "reprocess";
   return (
     <Group gap="xs" mb="md">
-      <Allowed role="operator" owner={owner} unless={notAgain(item)}>
+      <Allowed role="operator" owner={owner} unless={refused(starts, notAgain(item))}>
         <Button size="xs" variant="default" leftSection={<RotateCcw size={14} aria-hidden />} loading={again.isPending} onClick={() => again.mutate()}>
           {status === "PENDING" ? "Try now" : "Run again"}
         </Button>
       </Allowed>
-      <Allowed role="operator" owner={owner} unless={notEdited(item)}>
+      <Allowed role="operator" owner={owner} unless={refused("edit", notEdited(item))}>
         <Button size="xs" variant="default" leftSection={<PencilLine size={14} aria-hidden />} onClick={() => setAsked("edit")}>
           Edit and run again
         </Button>
       </Allowed>
-      <Allowed role="operator" owner={owner} unless={open ? null : "It has ended already."}>
+      <Allowed role="operator" owner={owner} unless={refused("cancel", "It has ended already.")}>
         <Button size="xs" variant="default" leftSection={<Ban size={14} aria-hidden />} onClick={() => setAsked("cancel")}>
           Cancel
         </Button>
@@ -69,13 +70,12 @@ export function ItemActions({ item, onCopy }: Props) {
   );
 }
 
-function notEdited(item: ItemDetail): string | null {
-  if (copyOf(item) !== null) return "It was edited; edit its copy.";
-  return EDITED.has(item.status) ? null : "Only what failed, was not found or was skipped can be edited.";
+function notEdited(item: ItemDetail): string {
+  return copyOf(item) === null ? "Only what failed, was not found or was skipped can be edited." : "It was edited; edit its copy.";
 }
 
-function notAgain(item: ItemDetail): string | null {
+function notAgain(item: ItemDetail): string {
   if (item.status === "PROCESSING") return "It runs now.";
-  if (item.jobId === null && item.status !== "ERROR") return "Of items without a job only failed ones are run again.";
-  return null;
+  if (copyOf(item) !== null) return "It was edited; run its copy again.";
+  return item.jobId === null ? "Of items without a job only failed ones are run again." : "It is a part of an action, which runs once.";
 }

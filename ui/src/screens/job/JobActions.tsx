@@ -9,7 +9,7 @@ import { Confirm } from "~/blocks/Confirm";
 import { ExportJob } from "~/blocks/ExportDialog";
 import { count, many } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
-import { useRefusal } from "~/shell/me";
+import { useMoves } from "~/shell/moves";
 import { RunAgain } from "./RunAgain";
 import type { JobDetail } from "./useJob";
 
@@ -20,27 +20,29 @@ export function JobActions({ job }: { job: JobDetail }) {
   const params = { path: { jobId: job.jobId } };
   const touches = [["job", job.jobId], ["jobs"]];
   const resume = useMutation({ mutationFn: () => ask(api.POST("/api/jobs/{jobId}/resume", { params })), meta: { touches } });
-  const refusal = useRefusal("operator", job.owner);
-  const cancelled = job.queueState === "CANCELLED" ? "It is cancelled; run items again to bring it back." : null;
-  const over = job.queueState === "DONE" || job.queueState === "FAILED" ? "Nothing of it waits or runs any more." : null;
-  const ended = job.totalItems - job.counts.pending - job.counts.processing;
+  const refused = useMoves(job);
+  const left = job.counts.pending + job.counts.processing;
+  const over = left === 0 && job.totalItems > 0 && !storing(job) ? "Nothing of it waits or runs any more." : null;
+  const stopped = (move: "pause" | "resume" | "cancel") => refused(move, "It is cancelled; run items again to bring it back.");
+  const noCancel = stopped("cancel") ?? over;
+  const noDelete = refused("delete", "It is gone already.");
   const close = () => setAsked(null);
   return (
     <>
       {job.queueState === "PAUSED" ? (
-        <Allowed role="operator" owner={job.owner}>
+        <Allowed role="operator" owner={job.owner} unless={stopped("resume")}>
           <Button variant="default" leftSection={<Play size={16} aria-hidden />} loading={resume.isPending} onClick={() => resume.mutate()}>
             Resume
           </Button>
         </Allowed>
       ) : (
-        <Allowed role="operator" owner={job.owner} unless={cancelled ?? over}>
+        <Allowed role="operator" owner={job.owner} unless={stopped("pause") ?? over}>
           <Button variant="default" leftSection={<Pause size={16} aria-hidden />} onClick={() => setAsked("pause")}>
             Pause
           </Button>
         </Allowed>
       )}
-      <Allowed role="operator" owner={job.owner} unless={ended === 0 ? "Nothing of it has ended yet." : null}>
+      <Allowed role="operator" owner={job.owner} unless={refused("reprocess", "It is an action on other items, which runs once.") ?? (left === job.totalItems ? "Nothing of it has ended yet." : null)}>
         <Button variant="default" leftSection={<RotateCcw size={16} aria-hidden />} onClick={() => setAsked("again")}>
           Run again
         </Button>
@@ -55,13 +57,13 @@ export function JobActions({ job }: { job: JobDetail }) {
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item leftSection={<Ban size={14} aria-hidden />} disabled={Boolean(refusal ?? cancelled ?? over)} onClick={() => setAsked("cancel")}>
+          <Menu.Item leftSection={<Ban size={14} aria-hidden />} disabled={noCancel !== null} onClick={() => setAsked("cancel")}>
             Cancel job…
           </Menu.Item>
-          <Menu.Item color="red" leftSection={<Trash2 size={14} aria-hidden />} disabled={Boolean(refusal)} onClick={() => setAsked("delete")}>
+          <Menu.Item color="red" leftSection={<Trash2 size={14} aria-hidden />} disabled={noDelete !== null} onClick={() => setAsked("delete")}>
             Delete job…
           </Menu.Item>
-          {(refusal ?? cancelled ?? over) && <Menu.Label maw={240}>{refusal ?? cancelled ?? over}</Menu.Label>}
+          {noCancel !== null && <Menu.Label maw={240}>{noCancel}</Menu.Label>}
         </Menu.Dropdown>
       </Menu>
       {asked === "pause" && <PauseJob job={job} onClose={close} />}
@@ -71,6 +73,11 @@ export function JobActions({ job }: { job: JobDetail }) {
       {asked === "export" && <ExportJob jobId={job.jobId} rows={job.totalItems} onClose={close} />}
     </>
   );
+}
+
+/** Rows of its file still come. */
+function storing(job: JobDetail): boolean {
+  return job.import?.state === "waiting" || job.import?.state === "storing";
 }
 
 type Props = { job: JobDetail; onClose: () => void };

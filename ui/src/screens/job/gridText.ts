@@ -14,7 +14,7 @@ export function resultText(result: unknown, column: string): string {
   return cellText((result as Record<string, unknown>)[column]);
 }
 
-// The same signs as in `intake/export/formulas.py`.
+// The same signs as in `console/files/export/formulas.py`.
 const FORMULA = /^'*[-=+@\t\r\n＝＋－＠]/;
 const NUMBER = /^[+-]?\d[\d.,]*%?$/;
 

@@ -7,7 +7,7 @@ import { useLive } from "~/live/live";
 export type Project = Schemas["ProjectDetail"];
 export type LinkRecord = Schemas["RecordBody"];
 export type RecordDetail = Schemas["RecordDetail"];
-export type Candidate = Schemas["CandidateBody"];
+export type Candidate = Schemas["Candidate"];
 export type RecordState = LinkRecord["state"];
 export type Source = Schemas["LinkingSource"];
 

@@ -1,7 +1,7 @@
 // How a score comes about: every part begins where the one before ended.
 import type { Schemas } from "~/api/client";
 
-export type Part = Schemas["PartBody"];
+export type Part = Schemas["Part"];
 
 export type Step = Part & {
   /** Where the bar is, 0 to 1. */

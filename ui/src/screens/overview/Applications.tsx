@@ -4,9 +4,11 @@ import { Boxes, FileText, Globe, Link2, type LucideIcon } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { GoTo } from "~/blocks/links";
+import { Part } from "~/blocks/Part";
 import { StateBadge } from "~/blocks/StateBadge";
 import { count, many } from "~/blocks/wording";
 import { useRefusal } from "~/shell/me";
+import { useInstalled } from "~/shell/visible";
 import classes from "./overview.module.css";
 
 type Stage = Schemas["StageItem"];
@@ -28,31 +30,43 @@ function loadOf(stages: Stage[], pipeline: string): Load {
 /** What each application has, what of it runs, what failed. Every card asks its own list, so one that fails hides no other. */
 export function Applications({ stages, jobs }: { stages: Stage[]; jobs: Schemas["JobBody"][] }) {
   const newest = jobs.find((job) => job.pipeline === "catalogue");
+  const [catalogues, sites, linking, articles] = [useInstalled("/catalogues"), useInstalled("/sites"), useInstalled("/linking"), useInstalled("/articles")];
+  if (!catalogues && !sites && !linking && !articles) return null;
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }} spacing="sm">
-      <Card name="Catalogues" icon={Boxes} title={<GoTo to="/catalogues">Catalogues</GoTo>} load={loadOf(stages, "catalogue")}>
-        {newest ? (
-          <GoTo to="/jobs/$jobId" params={{ jobId: String(newest.jobId) }} className="stored">
-            {newest.name || newest.fileName || `Job ${newest.jobId}`}
-          </GoTo>
-        ) : (
-          <Invitation>
-            <GoTo to="/upload" search={{ pipeline: "catalogue" }}>
-              Upload a product list
-            </GoTo>
-          </Invitation>
+    <Part title="Applications">
+      <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }} spacing="sm">
+        {catalogues && (
+          <Card name="Catalogues" icon={Boxes} title={<GoTo to="/catalogues">Catalogues</GoTo>} load={loadOf(stages, "catalogue")}>
+            {newest ? (
+              <GoTo to="/jobs/$jobId" params={{ jobId: String(newest.jobId) }} className="stored">
+                {newest.name || newest.fileName || `Job ${newest.jobId}`}
+              </GoTo>
+            ) : (
+              <Invitation>
+                <GoTo to="/upload" search={{ pipeline: "catalogue" }}>
+                  Upload a product list
+                </GoTo>
+              </Invitation>
+            )}
+          </Card>
         )}
-      </Card>
-      <Card name="Sites" icon={Globe} title={<GoTo to="/sites">Sites</GoTo>} load={loadOf(stages, "sites")}>
-        <Sites />
-      </Card>
-      <Card name="Linking" icon={Link2} title={<GoTo to="/linking">Linking</GoTo>} load={loadOf(stages, "linking")}>
-        <Linking />
-      </Card>
-      <Card name="Articles" icon={FileText} title={<GoTo to="/articles">Articles</GoTo>} load={loadOf(stages, "articles")}>
-        <Articles />
-      </Card>
-    </SimpleGrid>
+        {sites && (
+          <Card name="Sites" icon={Globe} title={<GoTo to="/sites">Sites</GoTo>} load={loadOf(stages, "sites")}>
+            <Sites />
+          </Card>
+        )}
+        {linking && (
+          <Card name="Linking" icon={Link2} title={<GoTo to="/linking">Linking</GoTo>} load={loadOf(stages, "linking")}>
+            <Linking />
+          </Card>
+        )}
+        {articles && (
+          <Card name="Articles" icon={FileText} title={<GoTo to="/articles">Articles</GoTo>} load={loadOf(stages, "articles")}>
+            <Articles />
+          </Card>
+        )}
+      </SimpleGrid>
+    </Part>
   );
 }
 

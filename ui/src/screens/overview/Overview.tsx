@@ -1,9 +1,9 @@
-import { Group, Stack, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { lazy, Suspense, type ReactNode } from "react";
+import { lazy, Suspense } from "react";
 import { api, ask } from "~/api/client";
 import { Page } from "~/blocks/Page";
+import { Part } from "~/blocks/Part";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { RATES_MS, useHistory } from "~/screens/running/history";
 import { Applications } from "./Applications";
@@ -41,26 +41,12 @@ export function Overview() {
           <HistoryCharts minutes={minutes} />
         </Suspense>
       </Part>
-      <Part title="Applications">
-        <Applications stages={seen.data.stages} jobs={seen.data.newestJobs} />
-      </Part>
+      <Applications stages={seen.data.stages} jobs={seen.data.newestJobs} />
       {seen.data.newestJobs.length > 0 && (
         <Part title="Your newest jobs">
           <NewestJobs jobs={seen.data.newestJobs} />
         </Part>
       )}
     </Page>
-  );
-}
-
-function Part({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
-  return (
-    <Stack gap="xs" component="section" aria-label={title} miw={0}>
-      <Group justify="space-between">
-        <Title order={2}>{title}</Title>
-        {actions}
-      </Group>
-      {children}
-    </Stack>
   );
 }

@@ -1,12 +1,12 @@
-import { Alert, Group, Paper, SimpleGrid, Stack, Table, Text, Title } from "@mantine/core";
+import { Alert, Paper, SimpleGrid, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { CirclePause } from "lucide-react";
-import type { ReactNode } from "react";
 import { api, ask, type Schemas } from "~/api/client";
 import { Facts } from "~/blocks/Facts";
 import { GoTo } from "~/blocks/links";
 import { Page } from "~/blocks/Page";
+import { Part } from "~/blocks/Part";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { When } from "~/blocks/When";
 import { count, duration, percent, rate } from "~/blocks/wording";
@@ -62,18 +62,6 @@ export function Stage() {
         <Decisions decisions={seen.decisions} />
       </Part>
     </Page>
-  );
-}
-
-function Part({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
-  return (
-    <Stack gap="xs" component="section" aria-label={title} miw={0}>
-      <Group justify="space-between">
-        <Title order={2}>{title}</Title>
-        {actions}
-      </Group>
-      {children}
-    </Stack>
   );
 }
 

@@ -59,7 +59,8 @@ export function Analysis() {
 function Waiting({ analysis }: { analysis: Detail }) {
   const [approving, setApproving] = useState(false);
   const job = useQuery(jobQuery(analysis.jobId));
-  const waiting = analysis.steps.at(-1)?.waiting ?? 0;
+  // A worker that looks for the approval holds the site for a moment.
+  const waiting = Math.max(analysis.steps.at(-1)?.waiting ?? 0, 1);
   return (
     <>
       {analysis.waitsForApproval && (

@@ -126,7 +126,7 @@ function Said({ answer, cell, name, several, attempts }: SaidProps) {
   );
 }
 
-function Evidence({ evidence }: { evidence: Schemas["EvidenceBody"][] }) {
+function Evidence({ evidence }: { evidence: Schemas["Evidence"][] }) {
   return evidence.map((one, index) => (
     <blockquote key={index} className={classes.quote}>
       <Text size="sm" className="stored">

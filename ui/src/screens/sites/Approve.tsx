@@ -12,7 +12,7 @@ type Props = {
   jobId: number;
   /** Left out: all that wait. */
   siteIds?: number[];
-  budget: Schemas["BudgetBody"] | null;
+  budget: Schemas["BudgetState"] | null;
   options: ChosenOptions;
   onClose: () => void;
 };

@@ -14,7 +14,7 @@ export type Estimate = {
   stopped: boolean;
 };
 
-export function estimate(options: Options, models: Schemas["ModelBody"][], sites: number | null): Estimate {
+export function estimate(options: Options, models: Schemas["ModelView"][], sites: number | null): Estimate {
   const chosen = models.filter((model) => options.models.includes(model.name));
   const each = options.prompts * options.samples;
   const perSite = chosen.reduce((sum, model) => sum + model.mostPerCall * each, 0);

@@ -4,6 +4,7 @@ import { DropZone } from "~/blocks/DropZone";
 import { GoTo } from "~/blocks/links";
 import { Allowed } from "~/shell/Allowed";
 import { useRefusal, VIEWERS } from "~/shell/me";
+import { useInstalled } from "~/shell/visible";
 import { choose } from "./chosen";
 
 export function ChooseFile() {
@@ -35,10 +36,33 @@ export function ChooseFile() {
       <FileButton multiple onChange={choose}>
         {(props) => <Button {...props}>Choose a file</Button>}
       </FileButton>
-      <Text c="dimmed" size="xs" maw={520}>
-        Addresses of websites go to <GoTo to="/sites" underline="always">Sites</GoTo>, datasets to be matched to <GoTo to="/linking/new" underline="always">Linking</GoTo>, texts to{" "}
-        <GoTo to="/articles" underline="always">Articles</GoTo>.
-      </Text>
+      <Elsewhere />
     </DropZone>
+  );
+}
+
+/** Where the extensions of this application take what is no list of rows. */
+function Elsewhere() {
+  const [sites, linking, articles] = [useInstalled("/sites"), useInstalled("/linking"), useInstalled("/articles")];
+  if (!sites && !linking && !articles) return null;
+  return (
+    <Text c="dimmed" size="xs" maw={520}>
+      Elsewhere:{" "}
+      {sites && (
+        <>
+          addresses of websites (<GoTo to="/sites" underline="always">Sites</GoTo>){" "}
+        </>
+      )}
+      {linking && (
+        <>
+          datasets to be matched (<GoTo to="/linking/new" underline="always">Linking</GoTo>){" "}
+        </>
+      )}
+      {articles && (
+        <>
+          texts (<GoTo to="/articles" underline="always">Articles</GoTo>)
+        </>
+      )}
+    </Text>
   );
 }

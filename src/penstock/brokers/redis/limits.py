@@ -1,0 +1,127 @@
+"""Budgets in Redis: the same GCRA as ``sql/limits.sql``, in Lua, by the clock of Redis.
+
+A hash per key holds the theoretical arrival time in whole microseconds, the block, and the limit with its version. What
+a limit is stands in PostgreSQL; whoever takes says what it knows. An older version never replaces a newer one, and what
+was known before a removal does not come back. A hash goes away when its budget is full again. A marker tells it from
+one that was lost: budgets that do not know the marker of today start empty at the moment it was made.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.brokers.redis.link import RedisLink, Script
+
+# A line that does not answer for so long is given up, and a broken one is tried again once: twice this, and a Redis
+# that hangs is left.
+_ANSWER_SECONDS = 0.4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What the asking process knows of a key. ``rate`` None: nobody limited it. ``since``: of its last removal."""
+
+    key: str
+    version: int | None
+    since: int | None
+    rate: float | None
+    burst: int | None
+    blocked_seconds: float = 0.0
+
+    def arguments(self) -> list[Any]:
+        known = [math.ceil(max(self.blocked_seconds, 0.0) * 1e6), self.since or 0]
+        if self.rate is None or self.burst is None:
+            return ["", "", "", "", *known]
+        return [self.version or 0, repr(float(self.rate)), self.burst, math.ceil(1e6 / self.rate), *known]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """``wait_seconds`` None: all were granted, or the first that was not is above the burst."""
+
+    delays_seconds: tuple[float, ...]
+    wait_seconds: float | None
+    rate: float | None
+    burst: int | None
+    at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """How a budget stands. ``available`` may be negative while permits are reserved ahead."""
+
+    blocked_seconds: float
+    rate: float | None
+    burst: int | None
+    available: float | None
+
+
+class RedisLimits:
+    """One connection pool. Every call ends within a second, with ``BrokerAway`` where Redis does not answer well and
+    ``BrokerRefused`` where somebody has to correct something."""
+
+    def __init__(self, url: str, *, prefix: str) -> None:
+        self.prefix = prefix
+        self._link = RedisLink(url, answer_seconds=2 * _ANSWER_SECONDS, line_seconds=_ANSWER_SECONDS, tries=2)
+        self._take, self._penalise, self._standing, self._tell = (
+            Script("limit_begin", name) for name in ("limit_take", "limit_penalise", "limit_standing", "limit_tell")
+        )
+
+    async def take(
+        self, told: Told, weights: Sequence[int], *, ahead_seconds: float, heavy_ahead_seconds: float
+    ) -> Taken:
+        reach = [round(ahead_seconds * 1e6), round(heavy_ahead_seconds * 1e6)]
+        wait, rate, burst, at, delays = await self._call(self._take, told, [*reach, *weights])
+        return Taken(
+            delays_seconds=tuple(int(delay) / 1e6 for delay in delays),
+            wait_seconds=None if int(wait) < 0 else int(wait) / 1e6,
+            rate=float(rate) if rate else None,
+            burst=int(burst) if burst else None,
+            at_us=int(at),
+        )
+
+    async def penalise(self, told: Told, seconds: float) -> None:
+        await self._call(self._penalise, told, [math.ceil(seconds * 1e6)])
+
+    async def standing(self, told: Told) -> Left:
+        """Changes nothing that counts."""
+        return _left(await self._call(self._standing, told, []))
+
+    async def standings(self, told: Sequence[Told]) -> list[Left]:
+        """Of many keys in one round trip, for people."""
+        script = self._standing
+        asked = [("EVALSHA", script.sha, 2, *self._keys(one), *one.arguments()) for one in told]
+        _, *answers = await self._link.together(("SCRIPT", "LOAD", script.text), *asked)
+        return [_left(answer) for answer in answers]
+
+    async def tell(self, told: Told) -> None:
+        """Somebody changed this key: it holds from now on, whatever others remember."""
+        await self._call(self._tell, told, [])
+
+    async def start_empty(self) -> None:
+        """All budgets begin anew with nothing in them, at the first take after this."""
+        await self._link.call("DEL", self._marker)
+
+    async def close(self) -> None:
+        await self._link.close()
+
+    @property
+    def _marker(self) -> str:
+        return f"{self.prefix}:limits"
+
+    def _keys(self, told: Told) -> tuple[str, str]:
+        return f"{self.prefix}:limit:{told.key}", self._marker
+
+    async def _call(self, script: Script, told: Told, more: list[Any]) -> Any:
+        return await self._link.run(script, self._keys(told), *told.arguments(), *more)
+
+
+def _left(answer: Sequence[bytes]) -> Left:
+    blocked, rate, burst, left = answer
+    return Left(
+        blocked_seconds=int(blocked) / 1e6,
+        rate=float(rate) if rate else None,
+        burst=int(burst) if burst else None,
+        available=float(left) if left else None,
+    )

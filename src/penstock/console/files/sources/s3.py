@@ -1,0 +1,175 @@
+"""A bucket, or a part of one, as a source: S3 and whatever speaks like it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import obstore
+from obstore.exceptions import BaseError, PreconditionError
+from obstore.store import S3Store
+
+from penstock.console.files.sources.guard import checked_host
+from penstock.console.files.sources.source import (
+    BATCH,
+    Changed,
+    Entry,
+    SourceUnreachable,
+    Vanished,
+    Wanted,
+    login,
+    storable_path,
+)
+from penstock.console.files.sources.tunnel import pinned
+from penstock.console.storage.sources import NewSource
+from penstock.errors import UsageError
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
+_MOST_COPIES = 1000
+_REGION = "us-east-1"
+_RETRY: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
+
+
+class Bucket:
+    """Paths are relative to the prefix. An object is whole as soon as it is listed."""
+
+    settling_seconds: Final = 0.0
+
+    def __init__(self, store: S3Store, prefix: str, wanted: Wanted, where: str) -> None:
+        self._store = store
+        self._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
+        self._wanted = wanted
+        self._where = where
+
+    async def listing(self) -> AsyncIterator[list[Entry]]:
+        try:
+            async for page in obstore.list(self._store, self._prefix or None, chunk_size=BATCH):
+                batch = [self._entry(one) for one in page]
+                yield [one for one in batch if storable_path(one.path) and self._wanted(one.path)]
+        except (BaseError, OSError) as error:
+            raise SourceUnreachable(f"{self._where} cannot be listed", _said(error)) from None
+
+    async def read(self, path: str, version: str) -> AsyncIterator[bytes]:
+        """Only the object that was listed: the server itself compares its tag."""
+        try:
+            found = await obstore.get_async(self._store, self._prefix + path, options={"if_match": _tag(version)})
+            if _version(found.meta) != version:
+                raise Changed(path, "another object has its name")
+            async for chunk in found.stream():
+                yield bytes(chunk)
+        except PreconditionError:
+            raise Changed(path, "another object has its name") from None
+        except FileNotFoundError:
+            raise Vanished(path) from None
+        except (BaseError, OSError) as error:
+            raise SourceUnreachable(f"{path!r} in {self._where} cannot be read", _said(error)) from None
+
+    async def delete(self, path: str, version: str) -> bool:
+        try:
+            if not await self._is(path, version):
+                return False
+            await obstore.delete_async(self._store, self._prefix + path)
+        except (BaseError, OSError) as error:
+            raise SourceUnreachable(f"{path!r} in {self._where} cannot be deleted", _said(error)) from None
+        return True
+
+    async def move(self, path: str, version: str, target: str) -> bool:
+        """A copy, and a deletion only while the original is still the one that was copied."""
+        try:
+            if not await self._is(path, version):
+                return False
+            await self._copy(path, f"{self._prefix}{target.strip('/')}/{path}")
+        except (BaseError, OSError) as error:
+            raise SourceUnreachable(f"{path!r} in {self._where} cannot be moved", _said(error)) from None
+        return await self.delete(path, version)
+
+    async def _copy(self, path: str, copy: str) -> None:
+        """Never over a file that was moved there before: the next one of that name gets a number."""
+        stem, dot, suffix = copy.rpartition(".")
+        if not dot or "/" in suffix:
+            stem, suffix = copy, ""
+        for number in range(1, _MOST_COPIES + 1):
+            name = copy if number == 1 else f"{stem} ({number}){dot if suffix else ''}{suffix}"
+            if not await self._exists(name):
+                await obstore.copy_async(self._store, self._prefix + path, name)
+                return
+        raise OSError(f"there are {_MOST_COPIES} files of that name already")
+
+    async def _exists(self, key: str) -> bool:
+        try:
+            await obstore.head_async(self._store, key)
+        except FileNotFoundError:
+            return False
+        return True
+
+    async def _is(self, path: str, version: str) -> bool:
+        try:
+            return _version(await obstore.head_async(self._store, self._prefix + path)) == version
+        except FileNotFoundError:
+            return False
+
+    def _entry(self, one: "ObjectMeta") -> Entry:
+        path = one["path"].removeprefix(self._prefix)
+        return Entry(path=path, version=_version(one), size_bytes=one["size"])
+
+
+@asynccontextmanager
+async def opened(source: NewSource, *, allow_private: bool) -> AsyncIterator[Bucket]:
+    place = source.place
+    region = place.get("region") or _REGION
+    # Always named, so that no variable of the environment can choose another one.
+    endpoint = place.get("endpoint") or f"https://s3.{region}.amazonaws.com"
+    host, port = _host_and_port(endpoint)
+    address = await checked_host(host, allow_private)
+    async with pinned(address, port) as proxy:
+        store = S3Store(
+            place["bucket"],
+            endpoint=endpoint,
+            region=region,
+            client_options={
+                "allow_http": True,
+                "proxy_url": proxy,
+                "connect_timeout": timedelta(seconds=10),
+                "read_timeout": timedelta(seconds=60),
+                # Of the whole answer: a large object may take its time as long as bytes keep coming.
+                "timeout": timedelta(days=1),
+            },
+            retry_config=_RETRY,
+            **_credentials(source),
+        )
+        yield Bucket(store, place.get("prefix") or "", Wanted(source), f"The bucket {place['bucket']!r} at {host}")
+
+
+def _credentials(source: NewSource) -> dict[str, Any]:
+    """Named keys or none: never those of the machine, which would be asked of its metadata service."""
+    if (found := login(source)) is None:
+        return {"skip_signature": True}
+    return {"access_key_id": found[0], "secret_access_key": found[1]}
+
+
+def _host_and_port(endpoint: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(endpoint)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+        raise UsageError(f"The endpoint {endpoint[:200]!r} will not do. Write it as https://host or https://host:port.")
+    return parts.hostname, port or (443 if parts.scheme == "https" else 80)
+
+
+def _version(one: "ObjectMeta") -> str:
+    """The tag is a hash of the content or of its parts; where there is none, time and size have to do."""
+    return f"{one['e_tag'] or ''}|{one['size']}|{'' if one['e_tag'] else one['last_modified'].isoformat()}"
+
+
+def _tag(version: str) -> str | None:
+    return version.rsplit("|", 2)[0] or None
+
+
+def _said(error: Exception) -> str:
+    """Without the inner structure that the library appends."""
+    return str(error).partition("\n\nDebug source")[0]

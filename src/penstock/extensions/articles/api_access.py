@@ -1,0 +1,44 @@
+"""What the routes of articles share: the parts of this process, and who may see and change which article."""
+
+from fastapi import Request
+
+from penstock.console.http.actor import Actor
+from penstock.console.http.ground import Ground
+from penstock.console.http.problems import Problem, not_found
+from penstock.extensions.articles import articles
+from penstock.extensions.articles.articles import Article, Visibility
+from penstock.extensions.articles.shared import ArticleSearch
+
+
+def parts(request: Request) -> ArticleSearch:
+    found: ArticleSearch = request.app.state.article_search
+    return found
+
+
+def viewer_of(actor: Actor) -> str | None:
+    """None: an admin, who sees everything."""
+    return None if actor.is_admin else actor.name
+
+
+async def article_seen(ground: Ground, actor: Actor, slug: str) -> Article:
+    """What is somebody else's and private is not there, except for admins, whose look is noted."""
+    async with ground.app.connection() as connection:
+        found = await articles.get(connection, slug)
+    if found is None or not found.visible_to(viewer_of(actor)):
+        raise not_found(f"article {slug!r}")
+    if found.owner != actor.name and found.visibility is Visibility.PRIVATE:
+        await ground.note_look(actor.entry("article.look", kind="article", object=slug, owner=found.owner))
+    return found
+
+
+async def require_writable(ground: Ground, actor: Actor, slug: str) -> None:
+    """Shared means that others read it, no more."""
+    async with ground.app.connection() as connection:
+        found = await articles.get(connection, slug)
+    if found is None or not found.visible_to(viewer_of(actor)):
+        raise not_found(f"article {slug!r}")
+    if found.owner != actor.name and not actor.is_admin:
+        raise Problem(
+            403,
+            f"Article {slug!r} belongs to {found.owner}, who shares it for reading; only they and admins change it.",
+        )

@@ -1,0 +1,262 @@
+"""`/api/articles`: list, write and read articles, and every text they had. A save answers as soon as it is stored."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Any, TypeVar, cast
+from urllib.parse import quote
+
+import orjson
+from fastapi import APIRouter, Query, Request, Response
+
+from penstock.config import Settings
+from penstock.console.http.actor import Actor, Operator, Viewer
+from penstock.console.http.bodies import media_type, takes, validated
+from penstock.console.http.ground import Ground, ground_of
+from penstock.console.http.ownership import whose
+from penstock.console.http.parameters import LONGEST_NAME, STORABLE, After, Before, PageSize, UserId
+from penstock.console.http.problems import Problem, documented, not_found
+from penstock.extensions.articles import articles, generations, writing
+from penstock.extensions.articles.api_access import article_seen, parts, require_writable, viewer_of
+from penstock.extensions.articles.articles import Article, Place, Revision, RevisionDetail, Summary, Visibility
+from penstock.extensions.articles.embedding_tasks import EmbeddingStatus, embedding_statuses
+from penstock.extensions.articles.settings import ArticleSettings
+from penstock.extensions.articles.wire import (
+    ArticleBody,
+    ArticleDetail,
+    ArticlePage,
+    ArticlesNow,
+    Author,
+    ChangeBody,
+    DeletedBody,
+    NewArticleBody,
+    RevisionNumber,
+    RevisionPage,
+    SavedBody,
+    Slug,
+    sees_tasks,
+)
+
+router = APIRouter(prefix="/api", tags=["articles"], responses=documented())
+_WRITES = documented(409)
+_WRITES_A_TEXT = documented(409, 413, 415)
+_MOST_NOW = 200
+# A character may come as `\u00e9`; beside the text there is little.
+_BYTES_PER_CHARACTER = 6
+_BYTES_BESIDE = 64 * 1024
+_Text = TypeVar("_Text", bound=Revision)
+Slugs = Annotated[
+    list[Annotated[str, Query(min_length=1, max_length=LONGEST_NAME, pattern=STORABLE)]],
+    Query(alias="slug", min_length=1, max_length=_MOST_NOW, description="Of each article, at most 200."),
+]
+
+
+def _json(model: type[Any]) -> dict[str, Any]:
+    """The routes read their body themselves; this says what is in it."""
+    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema.pop("$defs", None)
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def _article_bytes(settings: Settings) -> int:
+    """Of a request with an article; what is far too long is refused while it comes."""
+    return settings.of(ArticleSettings).max_characters * _BYTES_PER_CHARACTER + _BYTES_BESIDE
+
+
+@router.get("/articles", operation_id="listArticles")
+async def list_articles(
+    request: Request,
+    actor: Viewer,
+    page_size: PageSize = 50,
+    after: After = None,
+    before: Before = None,
+    author: Author = None,
+    user_id: UserId = "me",
+) -> ArticlePage:
+    """One's own and shared ones, the newest change first. Pages go on in both directions."""
+    if after is not None and before is not None:
+        raise Problem(400, "A page is `after` one cursor or `before` one, not both.")
+    ground = ground_of(request)
+    everything = whose(actor, user_id) is None
+    query = ("articles", user_id, author)
+    behind, ahead = (None if one is None else _place(ground, actor, query, one) for one in (after, before))
+    async with ground.app.connection() as connection:
+        found = await articles.page(
+            connection,
+            viewer=None if everything else actor.name,
+            owner=author,
+            after=behind,
+            before=ahead,
+            limit=page_size + 1,
+        )
+    if everything:
+        await ground.note_look(actor.entry("articles.look_at_all", kind="article"))
+    more = len(found) > page_size
+    page = found[-page_size:] if ahead else found[:page_size]
+
+    def cursor(row: Summary | None) -> str | None:
+        return None if row is None else ground.cursors.give(actor.name, query, [row.updated_at, row.id])
+
+    first, last = (page[0], page[-1]) if page else (None, None)
+    return ArticlePage(
+        items=await _bodies(ground, actor, page),
+        next_cursor=cursor(last) if more or ahead else None,
+        previous_cursor=cursor(first) if (more if ahead else behind) else None,
+        start_cursor=cursor(first),
+        end_cursor=cursor(last),
+    )
+
+
+@router.get("/articles-now", operation_id="articlesNow")
+async def articles_now(request: Request, actor: Viewer, slugs: Slugs) -> ArticlesNow:
+    """Articles that one knows already, as they are now. What is gone, or not for one's eyes, is left out."""
+    ground = ground_of(request)
+    async with ground.app.connection() as connection:
+        found = await articles.by_slugs(connection, slugs, viewer=viewer_of(actor))
+    if any(one.owner != actor.name and one.visibility is Visibility.PRIVATE for one in found):
+        await ground.note_look(actor.entry("articles.look_at_all", kind="article"))
+    return ArticlesNow(items=await _bodies(ground, actor, found))
+
+
+@router.post(
+    "/articles",
+    operation_id="createArticle",
+    status_code=201,
+    openapi_extra=_json(NewArticleBody),
+    responses=_WRITES_A_TEXT,
+)
+@takes(json=_article_bytes)
+async def create(request: Request, response: Response, actor: Operator) -> SavedBody:
+    """Stored with its embedding task, which a worker takes from there; nothing waits for the embedding."""
+    body: NewArticleBody = await _read_body(request, NewArticleBody)
+    new = articles.NewArticle(**body.values(), owner=actor.name, author=actor.name)
+    saved = await writing.create(parts(request), new, noted=actor.by)
+    response.headers["Location"] = f"/api/articles/{quote(saved.article.slug)}"
+    return await _saved(request, actor, saved)
+
+
+@router.get("/articles/{slug}", operation_id="getArticle", responses=_WRITES)
+async def get_article(request: Request, actor: Viewer, slug: Slug) -> ArticleDetail:
+    """The whole text, and where its embedding stands."""
+    ground = ground_of(request)
+    found = await article_seen(ground, actor, slug)
+    status = (await _statuses(ground, [found]))[found.id]
+    more = {"content": found.content, "edited_by": found.author, "message": found.message, "source": found.source}
+    return ArticleDetail.of(found, status, actor, **more)
+
+
+@router.put("/articles/{slug}", operation_id="updateArticle", openapi_extra=_json(ChangeBody), responses=_WRITES_A_TEXT)
+@takes(json=_article_bytes)
+async def update(request: Request, actor: Operator, slug: Slug) -> SavedBody:
+    """A new revision, unless nothing differs. 409 where somebody saved since `revision`: `current` is what they wrote,
+    and nothing of this request was stored."""
+    await require_writable(ground_of(request), actor, slug)
+    body: ChangeBody = await _read_body(request, ChangeBody)
+    change = writing.Change(**body.values())
+    try:
+        saved = await writing.update(parts(request), slug, change, by=actor.name, noted=actor.by)
+    except writing.ArticleChanged as error:
+        raise Problem(409, str(error), current=_conflict(error.current)) from None
+    return await _saved(request, actor, saved)
+
+
+@router.delete("/articles/{slug}", operation_id="deleteArticle", responses=_WRITES)
+async def delete(request: Request, actor: Operator, slug: Slug) -> DeletedBody:
+    """Gone at once, with all its revisions; an embedding that comes late is dropped."""
+    await require_writable(ground_of(request), actor, slug)
+    gone = await writing.delete(parts(request), slug, by=actor.name, noted=actor.by)
+    return DeletedBody(slug=slug, revisions=gone)
+
+
+@router.get("/articles/{slug}/revisions", operation_id="listRevisions")
+async def list_revisions(
+    request: Request, actor: Viewer, slug: Slug, page_size: PageSize = 50, after: After = None
+) -> RevisionPage:
+    """Newest first, with their messages and without their texts."""
+    ground = ground_of(request)
+    article = await article_seen(ground, actor, slug)
+    query = ("revisions", slug)
+    before = None if after is None else cast("int", ground.cursors.take(actor.name, query, after)[0])
+    async with ground.app.connection() as connection:
+        found = await articles.revisions(
+            connection, article, viewer=viewer_of(actor), before=before, limit=page_size + 1
+        )
+    page = found[:page_size]
+    last = page[-1].revision if len(found) > page_size else None
+    return RevisionPage(
+        items=[_visible(one, actor, article) for one in page],
+        next_cursor=None if last is None else ground.cursors.give(actor.name, query, [last]),
+    )
+
+
+@router.get("/articles/{slug}/revisions/{number}", operation_id="getRevision")
+async def get_revision(request: Request, actor: Viewer, slug: Slug, number: RevisionNumber) -> RevisionDetail:
+    ground = ground_of(request)
+    article = await article_seen(ground, actor, slug)
+    async with ground.app.connection() as connection:
+        found = await articles.revision(connection, article, number, viewer=viewer_of(actor))
+    if found is None:
+        raise not_found(f"revision {number} of article {slug!r}; the newest is {article.revision}")
+    return _visible(found, actor, article)
+
+
+def _visible(revision: _Text, actor: Actor, article: Article) -> _Text:
+    return revision if sees_tasks(actor, article) else replace(revision, task_id=None)
+
+
+async def _statuses(ground: Ground, page: Sequence[Summary]) -> dict[int, EmbeddingStatus]:
+    async with ground.app.connection() as connection:
+        return await embedding_statuses(connection, page, await generations.active(connection))
+
+
+async def _bodies(ground: Ground, actor: Actor, page: Sequence[Summary]) -> list[ArticleBody]:
+    seen = await _statuses(ground, page)
+    return [ArticleBody.of(one, seen[one.id], actor) for one in page]
+
+
+async def _saved(request: Request, actor: Actor, saved: writing.Saved) -> SavedBody:
+    status = (await _statuses(ground_of(request), [saved.article]))[saved.article.id]
+    more = {"changed": saved.changed, "task_ids": list(saved.tasks), "note": saved.note}
+    return SavedBody.of(saved.article, status, actor, **more)
+
+
+def _conflict(article: Article) -> dict[str, Any]:
+    """What an editor who came second needs to go on."""
+    return {
+        "revision": article.revision,
+        "title": article.title,
+        "content": article.content,
+        "author": article.author,
+        "updatedAt": article.updated_at.isoformat(),
+    }
+
+
+def _place(ground: Ground, actor: Actor, query: tuple[object, ...], cursor: str) -> Place:
+    at, article = ground.cursors.take(actor.name, query, cursor)
+    assert isinstance(at, datetime)
+    assert isinstance(article, int)
+    return at, article
+
+
+async def _read_body(request: Request, model: type[Any]) -> Any:
+    """JSON, checked like the bodies of other routes. Its route takes ``_article_bytes``."""
+    if media_type(request.headers.get("content-type", "")) != "application/json":
+        raise Problem(415, "Send the article as application/json, with `title` and `content`.")
+    given = _parsed(await request.body())
+    if not isinstance(given, dict):
+        raise Problem(422, 'body: it has to be an object, such as {"title": "…", "content": "…"}.')
+    return validated(model, given)
+
+
+def _parsed(data: bytes) -> object:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        problem = str(error)
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise Problem(400, f"The body is not UTF-8: byte {error.start:,} does not fit. Send JSON as UTF-8.") from None
+    if "surrogate" in problem:
+        raise Problem(422, f"body: it holds half a character ({problem}). Escapes of \\ud800 to \\udfff come in pairs.")
+    raise Problem(400, f"The body is not JSON: {problem}.")

@@ -1,0 +1,216 @@
+"""`penstock articles generations`: build an index beside the one in use, compare, switch, roll back, drop."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from penstock.extensions.articles import building, comparing, generations
+from penstock.extensions.articles.commands.context import actor_of, opened, room
+from penstock.extensions.articles.commands.waiting import explained, pending_of_job
+from penstock.extensions.articles.comparing import Comparison
+from penstock.extensions.articles.filling import needs_a_person
+from penstock.extensions.articles.generations import Generation
+from penstock.extensions.articles.names import BUILD
+from penstock.extensions.articles.shared import ArticleSearch
+from penstock.insight.task_views import TaskFilter, page
+from penstock.lifecycle import State
+from penstock.terminal.command import accept_global_options, command
+from penstock.terminal.groups import WholeSentences, new_app
+from penstock.terminal.output import Column
+from penstock.terminal.pages import YesOption, confirmed
+from penstock.terminal.readable import clean, short
+from penstock.terminal.session import Session
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the new one is called.")]
+WhichArgument = Annotated[str, typer.Argument(metavar="NAME|ID", help="As `generations list` shows it.")]
+WithArgument = Annotated[
+    str | None, typer.Argument(metavar="[NAME|ID]", help="Compared with this one; otherwise the active one.")
+]
+EmbedderOption = Annotated[str, typer.Option("--embedder", help="As `articles embedders` names it.")]
+SizeOption = Annotated[int, typer.Option("--chunk-characters", help="Longest passage.")]
+OverlapOption = Annotated[int, typer.Option("--overlap", help="What a passage repeats of the one before, at most.")]
+WaitOption = Annotated[bool, typer.Option("--wait", help="Until it is ready.")]
+ByOption = Annotated[str | None, typer.Option("--owner", help="The user who does it; otherwise your login.")]
+LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Articles per query.")]
+_LOOK_SECONDS = 0.5
+_COMPARED = (
+    Column(key="query", title="query", show=lambda value: short(value, 50)),
+    Column(key="overlap", title="overlap", right=True, show=lambda value: f"{value:.0%}"),
+    Column(key="moved", title="moved", right=True, show=lambda value: f"{len(value):,}"),
+    Column(key="found", title="expected found", right=True),
+    Column(key="ndcg", title="nDCG", right=True),
+    Column(key="ms", title="ms", right=True),
+)
+
+
+def register(app: typer.Typer) -> None:
+    group = new_app(help="Indexes by other models or with other chunks, beside the one in use.", cls=WholeSentences)
+    accept_global_options(group)
+    _register_building(group)
+    _register_moves(group)
+    app.add_typer(group, name="generations")
+
+
+def _register_building(group: typer.Typer) -> None:
+    @command(group, "list")
+    async def listing(session: Session) -> None:
+        """Every generation, also those that were dropped."""
+        async with session.connection() as connection:
+            found = await generations.listing(connection)
+        session.out.table([asdict(one) for one in found], _columns(session))
+
+    @command(group)
+    async def build(
+        session: Session,
+        name: NameArgument,
+        embedder: EmbedderOption = "builtin",
+        chunk_characters: SizeOption = 700,
+        overlap: OverlapOption = 100,
+        wait: WaitOption = False,
+        owner: ByOption = None,
+    ) -> int:
+        """Fill a new generation in the background. Searches do not use it before `switch`."""
+        async with opened(session) as search:
+            made = await building.build(
+                search,
+                name=name,
+                embedder=embedder,
+                chunk_characters=chunk_characters,
+                overlap=overlap,
+                by=actor_of(owner),
+            )
+            job = "" if made.job_id is None else f" Job {made.job_id} fills it: `penstock jobs show {made.job_id}`."
+            if not wait:
+                session.out.show(asdict(made), f"{_is_in(made)}{job}")
+                return 0
+            session.out.say(f"{_is_in(made)}{job} Waiting until it is ready; Ctrl-C only ends this wait.")
+            made = await _until_ready(session, search, made)
+        note = f" {clean(made.note)}" if made.note else ""
+        session.out.show(asdict(made), f"{_is_in(made)}{note}")
+        return 0 if made.state.value in ("ready", "active", "standby") else 1
+
+    @command(group)
+    async def compare(
+        session: Session, which: WhichArgument, other: WithArgument = None, limit: LimitOption = 10
+    ) -> None:
+        """Ask both the saved queries: what both find, what moves, what is found that should be."""
+        async with opened(session) as search:
+            b, a = await _named(search, which), await _named(search, other)
+            line = session.out.progress(None)
+            found = await comparing.compare(
+                search, a, b, limit=limit, told=lambda done, total: line.update(done, total=total)
+            )
+            line.detach()
+        _show_comparison(session, found)
+
+
+def _register_moves(group: typer.Typer) -> None:
+    @command(group)
+    async def switch(session: Session, which: WhichArgument, owner: ByOption = None) -> None:
+        """Searches use it from now on; the one before stays and is kept up to date."""
+        async with opened(session) as search:
+            made = await building.switch(search, (await _named(search, which)).id, by=actor_of(owner))
+        session.out.show(
+            asdict(made), f"Searches use {made.name}. `penstock articles generations roll-back` takes it back."
+        )
+
+    @command(group, "roll-back")
+    async def roll_back(session: Session, owner: ByOption = None) -> None:
+        """Back to the generation that was used before."""
+        async with opened(session) as search:
+            made = await building.roll_back(search, by=actor_of(owner))
+        session.out.show(asdict(made), f"Searches use {made.name} again.")
+
+    @command(group)
+    async def drop(session: Session, which: WhichArgument, yes: YesOption = False, owner: ByOption = None) -> None:
+        """Give one up: nothing is embedded for it any more, and its vectors are removed a little later."""
+        async with opened(session) as search:
+            found = await _named(search, which)
+            confirmed(session, f"Drop generation {found.name!r} and its vectors?", yes=yes)
+            made = await building.drop(search, found.id, by=actor_of(owner))
+        session.out.show(asdict(made), f"Generation {made.name} is dropped.")
+
+
+async def _named(search: ArticleSearch, which: str | None) -> Generation:
+    async with search.app.connection() as connection:
+        return await generations.named(connection, which)
+
+
+async def _until_ready(session: Session, search: ArticleSearch, made: Generation) -> Generation:
+    """Or until a person is needed. Ctrl-C leaves the build alone."""
+    told, looked_at = None, made
+
+    async def waited_for() -> int | None:
+        return await pending_of_job(search.app, looked_at.job_id) or await _pending_build(search)
+
+    async with explained(session, search.app, waited_for):
+        while looked_at.state.value == "building":
+            if looked_at.note and looked_at.note != told:
+                told = looked_at.note
+                if needs_a_person(told):
+                    break
+                session.out.say(clean(told))
+            await asyncio.sleep(_LOOK_SECONDS)
+            async with search.app.connection() as connection:
+                looked_at = await generations.get(connection, made.id) or looked_at
+    return looked_at
+
+
+async def _pending_build(search: ArticleSearch) -> int | None:
+    """The task that makes generations ready, where it waits: a generation of no articles has no job."""
+    rows = (await page(search.app, TaskFilter(pipeline=BUILD, state=State.PENDING), limit=1)).rows
+    return next((row.task_id for row in rows), None)
+
+
+def _is_in(made: Generation) -> str:
+    return f"Generation {made.id} ({made.name}) is {made.state}."
+
+
+def _columns(session: Session) -> tuple[Column, ...]:
+    return (
+        Column(key="id", title="id", right=True),
+        Column(key="name", title="name", show=lambda value: short(value, room(session, 30))),
+        Column(key="state", title="state"),
+        Column(key="embedder", title="embedder"),
+        Column(key="model", title="model", show=lambda value: short(value, room(session, 40))),
+        Column(key="dimensions", title="dimensions", right=True),
+        Column(key="chunker", title="chunks"),
+        Column(key="job_id", title="job", right=True),
+        Column(key="note", title="note", show=lambda value: short(value or "–", room(session, 90))),
+    )
+
+
+def _show_comparison(session: Session, found: Comparison) -> None:
+    if session.out.json:
+        session.out.emit(asdict(found))
+        return
+    rows = [
+        {
+            "query": one.query,
+            "overlap": one.overlap,
+            "moved": one.moved,
+            "found": _both(one.expected_found_a, one.expected_found_b, one.expected),
+            "ndcg": _both(_two(one.ndcg_a), _two(one.ndcg_b), one.expected),
+            "ms": f"{one.ms_a:.0f} → {one.ms_b:.0f}",
+        }
+        for one in found.queries
+    ]
+    session.out.table(rows, _COMPARED, empty="No saved queries yet: `penstock articles queries add 'some words'`.")
+    whole = found.totals
+    if whole.queries:
+        parts = [f"{whole.queries:,} queries, {found.a.name} → {found.b.name}: overlap {whole.overlap:.0%}"]
+        parts += [f"nDCG {_two(whole.ndcg_a)} → {_two(whole.ndcg_b)}"] if whole.expected else []
+        parts += [f"median {whole.ms_a:.0f} → {whole.ms_b:.0f} ms"]
+        session.out.say(", ".join(parts) + ".")
+    if notices := {one.notice for one in found.queries if one.notice}:
+        session.out.warn(" ".join(sorted(notices)))
+
+
+def _both(a: object, b: object, expected: tuple[str, ...]) -> str:
+    return f"{a} → {b}" if expected else "–"
+
+
+def _two(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

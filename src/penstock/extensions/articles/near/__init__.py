@@ -1,0 +1,116 @@
+"""The nearest passages of a vector: from memory where a process keeps the vectors, by pgvector where the server has it,
+by numpy otherwise; with the same answers, up to what an index misses."""
+
+from typing import Any, NamedTuple
+
+import asyncpg
+import numpy as np
+
+from penstock.extensions.articles.embedders.embedder import Vectors, received
+from penstock.extensions.articles.generations import Generation
+from penstock.extensions.articles.near import pgvector
+from penstock.extensions.articles.near.exact import Exact
+from penstock.extensions.articles.near.filter import Filter
+from penstock.extensions.articles.near.memory import Memory, Opened
+from penstock.extensions.articles.near.passage import Passage
+from penstock.storage.queries import load
+
+_sql = load("nearest", "penstock.extensions.articles")
+Connection = Any
+
+# Generations whose vectors are kept in memory: the active one, and one it is compared with.
+_MOST_KEPT = 2
+# Passages that stand for a whole article.
+_MOST_FOR_MEAN = 200
+
+
+class Ways(NamedTuple):
+    """``compares``: the server has pgvector; ``walks``: and an index on this generation's vectors."""
+
+    compares: bool
+    walks: bool
+
+
+class Near:
+    """One per process. What the server can do is asked until it can do all of it: an extension or an index may come."""
+
+    def __init__(self) -> None:
+        self._ways: dict[int, Ways] = {}
+        self._kept: dict[int, Exact] = {}
+        self._memory: Memory | None = None
+
+    def keep(self, opened: Opened, most_mb: int) -> None:
+        """For a process that answers many searches: from now on the active generation is kept in memory if it fits.
+
+        ``opened`` gives the connection by which it is read, in the background. Searches that come before are answered
+        by the server.
+        """
+        if most_mb:
+            self._memory = Memory(opened, most_mb)
+
+    def holds(self, generation: Generation) -> bool:
+        """Whether searches are answered from memory now."""
+        return self._memory is not None and self._memory.holds(generation)
+
+    async def warm(self, connection: Connection, generation: Generation) -> None:
+        """Begins to read what is to be kept, if it is not there. Without pgvector the first search does that."""
+        compares = (await self.ways(connection, generation)).compares
+        if self._memory is not None and compares and not self._memory.holds(generation):
+            self._memory.load(generation)
+
+    async def nearest(
+        self, connection: Connection, generation: Generation, vector: Vectors, *, wanted: Filter, limit: int
+    ) -> list[Passage]:
+        """At most one passage per article. Nothing for a vector of zeros: it is near to nothing.
+
+        Raises ``asyncpg.UndefinedTableError`` when the generation has been dropped meanwhile.
+        """
+        if limit < 1 or not np.any(vector):
+            return []
+        if self._memory is not None:
+            found = await self._memory.nearest(connection, generation, vector, wanted=wanted, limit=limit)
+            if found is not None:
+                return found
+        ways = await self.ways(connection, generation)
+        if ways.compares:
+            await self.warm(connection, generation)
+            try:
+                return await pgvector.nearest(
+                    connection, generation, vector, wanted=wanted, limit=limit, walks=ways.walks
+                )
+            except (asyncpg.UndefinedObjectError, asyncpg.UndefinedFunctionError):
+                self._ways.pop(generation.id, None)  # somebody dropped the extension
+        return await self._exact(generation).nearest(connection, vector, wanted=wanted, limit=limit)
+
+    async def ways(self, connection: Connection, generation: Generation) -> Ways:
+        known = self._ways.get(generation.id)
+        if known is None or not all(known):
+            known = Ways(*await connection.fetchrow(generation.query(_sql.ways)))
+            self._ways[generation.id] = known
+            if known.compares:
+                self._kept.pop(generation.id, None)
+        return known
+
+    async def mean(self, connection: Connection, generation: Generation, article_id: int) -> Vectors | None:
+        """What the article is about as a whole, of length 1; None: it has no vectors."""
+        rows = await connection.fetch(generation.query(_sql.mean), article_id, _MOST_FOR_MEAN)
+        if not rows:
+            return None
+        total = received([row["sent"] for row in rows], generation.dimensions).sum(axis=0)
+        unit: Vectors = (total / max(float(np.linalg.norm(total)), 1e-9)).astype(np.float32)
+        return unit
+
+    async def close(self) -> None:
+        self._kept.clear()
+        if self._memory is not None:
+            await self._memory.close()
+
+    def _exact(self, generation: Generation) -> Exact:
+        kept = self._kept.pop(generation.id, None) or Exact(generation)
+        while len(self._kept) >= _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[generation.id] = kept
+        return kept
+
+
+__all__ = ["Filter", "Near", "Passage", "Ways"]

@@ -1,0 +1,209 @@
+"""Creating, changing and deleting an article: the article and its embedding tasks in one transaction.
+
+Nothing here waits for an embedding. Each save has a task of its own for each generation that is kept up to date; a
+task that finds a newer revision has nothing to do. So quick edits cost one embedding, and none falls between two tasks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from penstock.control.acting import By
+from penstock.errors import PenstockError
+from penstock.extensions.articles import articles, generations
+from penstock.extensions.articles.articles import Article, NewArticle, Operation, Text, Visibility, digest_of
+from penstock.extensions.articles.checking import check_priority, check_text
+from penstock.extensions.articles.errors import category_of
+from penstock.extensions.articles.indexing.order import Order, enqueue
+from penstock.extensions.articles.settings import ArticleSettings
+from penstock.extensions.articles.shared import ArticleSearch
+from penstock.storage import audit
+
+Connection = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """None: as it is. ``revision``: the one that was edited; None: whatever is current."""
+
+    title: str | None = None
+    content: str | None = None
+    message: str | None = None
+    visibility: Visibility | None = None
+    skip_embedding: bool = False
+    priority: str = "normal"
+    revision: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """``changed``: there is a new revision. ``tasks``: its embeddings. ``note``: what went wrong with an embedding in
+    the request; the article is saved all the same."""
+
+    article: Article
+    created: bool
+    changed: bool
+    tasks: tuple[int, ...] = ()
+    note: str | None = None
+
+
+class ArticleChanged(PenstockError):
+    """Somebody else saved it meanwhile. ``current`` is what they saved."""
+
+    def __init__(self, current: Article, edited: int) -> None:
+        self.current = current
+        super().__init__(
+            f"The article {current.slug!r} was changed meanwhile: you edited revision {edited}, the current one is "
+            f"{current.revision} by {current.author}. Look at it and save yours again."
+        )
+
+
+async def create(search: ArticleSearch, new: NewArticle, *, noted: By | None = None) -> Saved:
+    """``noted``: who is written into the audit log, with what they did; here and below."""
+    check_text(search.app.settings, new.title, new.content, new.message)
+    check_priority(new.priority)
+    async with search.app.connection() as connection, connection.transaction():
+        article = await _insert(search, connection, new)
+        done = await _finish(search, connection, article, Operation.CREATE, new.priority, new.skip_embedding)
+        await _note(connection, noted, "create", article)
+    return await _saved(search, article, Operation.CREATE, *done)
+
+
+async def update(search: ArticleSearch, slug: str, change: Change, *, by: str, noted: By | None = None) -> Saved:
+    """Raises ArticleChanged where ``change.revision`` is not the current one."""
+    check_priority(change.priority)
+    async with search.app.connection() as connection, connection.transaction():
+        before, digest = await articles.lock(connection, slug)
+        if change.revision is not None and change.revision != before.revision:
+            raise ArticleChanged(before, change.revision)
+        title = before.title if change.title is None else change.title
+        content = before.content if change.content is None else change.content
+        visibility = change.visibility or before.visibility
+        check_text(search.app.settings, title, content, change.message)
+        if digest_of(title, content) == digest:
+            if visibility != before.visibility:
+                before = await _shown_to(connection, before, visibility)
+                await _note(connection, noted, "update", before)
+            return Saved(article=before, created=False, changed=False)
+        article = replace(
+            before, title=title, content=content, visibility=visibility, revision=before.revision + 1, author=by
+        )
+        language = search.app.settings.of(ArticleSettings).language
+        at = await articles.revise(connection, article, language)
+        article = replace(article, message=change.message, updated_at=at, shared_from=_shared_from(article))
+        done = await _finish(search, connection, article, Operation.UPDATE, change.priority, change.skip_embedding)
+        await _note(connection, noted, "update", article)
+    return await _saved(search, article, Operation.UPDATE, *done)
+
+
+async def delete(search: ArticleSearch, slug: str, *, by: str, noted: By | None = None) -> int:
+    """How many revisions there were. It cannot be found any more from now on; a task removes its vectors."""
+    async with search.app.connection() as connection, connection.transaction():
+        article, _ = await articles.lock(connection, slug)
+        await articles.delete(connection, article.id)
+        await _note(connection, noted, "delete", article)
+        order = Order(article=article.id, revision=None, generation=None, operation=Operation.DELETE)
+        tasks = []
+        if search.app.settings.of(ArticleSettings).enabled:
+            tasks.append(await enqueue(search.app, connection, order, owner=article.owner, priority="normal"))
+    search.app.events.emit("articles.deleted", article=article.id, slug=slug, by=by, tasks=tasks)
+    if not tasks:
+        await in_request(search, [order])
+    return article.revision
+
+
+async def _insert(search: ArticleSearch, connection: Connection, new: NewArticle) -> Article:
+    language = search.app.settings.of(ArticleSettings).language
+    stored, slug = None, ""
+    while stored is None:
+        (slug,) = await articles.take_slugs(connection, [new.title])
+        stored = (await articles.insert(connection, language, [(new, slug)])).get(slug)
+    return Article(
+        id=stored[0],
+        slug=slug,
+        title=new.title,
+        content=new.content,
+        revision=1,
+        owner=new.owner,
+        visibility=new.visibility,
+        shared_from=1 if new.visibility is Visibility.SHARED else None,
+        source=new.source,
+        message=new.message,
+        author=new.author,
+        task_id=None,
+        created_at=stored[1],
+        updated_at=stored[1],
+    )
+
+
+async def _finish(
+    search: ArticleSearch, connection: Connection, article: Article, operation: Operation, priority: str, skip: bool
+) -> tuple[tuple[int, ...], list[Order]]:
+    """The revision, its tasks, and what is to be embedded in the request, where there is no queue."""
+    live = [] if skip else await generations.live(connection)
+    orders = [
+        Order(article=article.id, revision=article.revision, generation=generation.id, operation=operation)
+        for generation in live
+    ]
+    tasks: list[int] = []
+    enabled = search.app.settings.of(ArticleSettings).enabled
+    for order in orders if enabled else ():
+        # The active generation comes first; what nobody searches yet must not hold it up.
+        chosen = "low" if tasks else priority
+        tasks.append(await enqueue(search.app, connection, order, owner=article.owner, priority=chosen))
+    text = Text.of(article, article.id, article.revision)
+    await articles.append_revision(connection, text, tasks[0] if tasks else None)
+    return tuple(tasks), [] if enabled else orders
+
+
+async def _saved(
+    search: ArticleSearch, article: Article, operation: Operation, tasks: tuple[int, ...], orders: Sequence[Order]
+) -> Saved:
+    search.app.events.emit(
+        "articles.saved",
+        operation=operation.value,
+        article=article.id,
+        slug=article.slug,
+        revision=article.revision,
+        by=article.author,
+        tasks=list(tasks),
+    )
+    note = next(iter(await in_request(search, orders)), None)
+    article = replace(article, task_id=tasks[0] if tasks else None)
+    return Saved(article=article, created=operation is Operation.CREATE, changed=True, tasks=tasks, note=note)
+
+
+async def in_request(search: ArticleSearch, orders: Sequence[Order]) -> list[str]:
+    """The fallback without a queue: embed now. What went wrong is told; what was saved stays saved."""
+    notes = []
+    for order in orders:
+        try:
+            await search.indexer.carry_out(order)
+            search.app.events.emit("articles.embedded", **order.facts)
+        except Exception as error:
+            search.app.events.emit(
+                "articles.failed", **order.facts, category=category_of(error).value, error=str(error)[:500]
+            )
+            notes.append(f"The article is saved, but was not embedded: {error}")
+    return notes
+
+
+async def _note(connection: Connection, by: By | None, act: str, article: Article) -> None:
+    if by is None:
+        return
+    told = {"revision": article.revision, "visibility": article.visibility.value}
+    entry = by.entry(f"article.{act}", kind="article", object=article.slug, owner=article.owner, **told)
+    await audit.append(connection, entry)
+
+
+async def _shown_to(connection: Connection, article: Article, visibility: Visibility) -> Article:
+    at = await articles.show_to(connection, [article.id], visibility)
+    changed = replace(article, visibility=visibility, updated_at=at or article.updated_at)
+    return replace(changed, shared_from=_shared_from(changed))
+
+
+def _shared_from(article: Article) -> int | None:
+    """As the statements that store it compute it."""
+    if article.visibility is not Visibility.SHARED:
+        return None
+    return article.revision if article.shared_from is None else article.shared_from

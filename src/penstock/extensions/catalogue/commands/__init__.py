@@ -1,0 +1,15 @@
+"""`penstock catalogue`: import, export, watch folders and buckets, and the local product catalogue."""
+
+import typer
+
+from penstock.extensions.catalogue.commands import (
+    exporting,
+    importing,
+    products,
+    watch,
+)
+
+
+def register(app: typer.Typer) -> None:
+    for part in (importing, exporting, watch, products):
+        part.register(app)

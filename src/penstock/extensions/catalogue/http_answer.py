@@ -1,0 +1,63 @@
+"""From somebody's JSON to an answer: only plain values, only of a sane length."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from penstock.extensions.catalogue.folding import tidy
+from penstock.extensions.catalogue.gtin import NoGtin, gtin_of
+from penstock.extensions.catalogue.json_paths import Step, value_at
+from penstock.extensions.catalogue.provider import NUMBERS, Answer
+from penstock.extensions.catalogue.understood import price_of
+
+_LONGEST = 2000
+_LONGEST_REFUSAL = 300
+
+
+def answer_of(data: Any, paths: Mapping[str, tuple[Step, ...]]) -> Answer | None:
+    """None, a miss, for an answer with neither title nor price."""
+    said = {name: _plain(name, value_at(data, steps)) for name, steps in paths.items()}
+    if said.get("title") is None and said.get("price") is None:
+        return None
+    gtin, sku = (said.pop(name, None) for name in NUMBERS)
+    return Answer(gtin=_gtin(gtin), sku=None if sku is None else str(sku), fields=said)
+
+
+def refusal_in(body: bytes) -> str | None:
+    """What the provider has against the question, as services put it: ``error``, ``detail`` or ``message``."""
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    told = [data.get(name) for name in ("error", "detail", "message")] if isinstance(data, dict) else []
+    texts = [tidy(one.replace("\0", ""))[:_LONGEST_REFUSAL].rstrip(".") for one in told if isinstance(one, str)]
+    return next(filter(None, texts), None)
+
+
+def _plain(name: str, value: Any) -> str | float | None:
+    if name == "price":
+        return _price(value)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    text = tidy(str(value).replace("\0", ""))[:_LONGEST]
+    if name == "url" and urlsplit(text).scheme not in ("http", "https"):
+        return None  # it will be shown as a link
+    return text or None
+
+
+def _gtin(value: str | float | None) -> str | None:
+    """What is no GTIN says nothing about the product."""
+    try:
+        return None if value is None else gtin_of(str(value))
+    except NoGtin:
+        return None
+
+
+def _price(value: Any) -> float | None:
+    """Numbers as they are; texts in the forms people write."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    price = price_of(value) if isinstance(value, str) else value
+    return float(price) if price is not None and 0 <= price < 1e11 else None

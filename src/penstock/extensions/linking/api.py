@@ -1,0 +1,10 @@
+"""`/api/projects`: what record linking answers, with the service's rules."""
+
+from fastapi import APIRouter
+
+from penstock.extensions.linking import api_export, api_projects, api_records, api_setup
+from penstock.extensions.linking.api_ground import lifespan
+
+router = APIRouter(lifespan=lifespan)
+for _part in (api_setup, api_projects, api_records, api_export):
+    router.include_router(_part.router)

@@ -1,0 +1,63 @@
+"""The table ``website_analysis.answers``. One function per query of ``sql/answers.sql``."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+
+from penstock.extensions.sites.answer import Answer, Evidence
+from penstock.storage.queries import load
+
+_sql = load("answers", "penstock.extensions.sites")
+Connection = Any
+# Answers from the site's own text, which may be another one by now. It costs nothing to ask again.
+_FROM_FACTS = "offline"
+
+
+async def stored(connection: Connection, task_id: int, run: int) -> list[Answer]:
+    return [_answer(row) for row in await connection.fetch(_sql.stored, task_id, run)]
+
+
+async def of_task(connection: Connection, task_id: int) -> list[Answer]:
+    """Those of the newest run that has any."""
+    return [_answer(row) for row in await connection.fetch(_sql.of_task, task_id)]
+
+
+async def store(connection: Connection, task_id: int, run: int, answer: Answer) -> None:
+    """An answer that is there already stays; a problem makes room for a text."""
+    await connection.execute(
+        _sql.store,
+        task_id,
+        run,
+        answer.model,
+        answer.prompt,
+        answer.sample,
+        _storable(answer.text),
+        _storable(answer.problem),
+        answer.tokens_in,
+        answer.tokens_out,
+        answer.cost,
+        answer.took_ms,
+        orjson.dumps([asdict(one) for one in answer.evidence]).decode(),
+        orjson.dumps(answer.details).decode(),
+    )
+
+
+async def reuse(connection: Connection, task_id: int, run: int, versions: Mapping[str, str]) -> int:
+    """Copy what the models said in earlier runs into this one, where their ``versions`` are still the same. Returns
+    how many answers were there."""
+    wanted = {name: version for name, version in versions.items() if name != _FROM_FACTS}
+    said: str = await connection.execute(_sql.reuse, task_id, run, list(wanted), list(wanted.values()))
+    return int(said.rpartition(" ")[2])
+
+
+def _storable(text: str | None) -> str | None:
+    """PostgreSQL keeps neither NUL nor half a character."""
+    return None if text is None else text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def _answer(row: Any) -> Answer:
+    given = dict(row)
+    evidence = tuple(Evidence(**one) for one in orjson.loads(given.pop("evidence")))
+    return Answer(**given | {"evidence": evidence, "details": orjson.loads(given["details"])})

@@ -1,0 +1,100 @@
+"""One page, read: its facts, and what it adds to the facts of the site."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from penstock.extensions.sites.extract import head
+from penstock.extensions.sites.extract.charset import decoded
+from penstock.extensions.sites.extract.contacts import contacts, places
+from penstock.extensions.sites.extract.element import MOST_ELEMENTS, Element, parsed
+from penstock.extensions.sites.extract.json_ld import items as json_ld_items
+from penstock.extensions.sites.extract.languages import language
+from penstock.extensions.sites.extract.main_text import Main, main_of
+from penstock.extensions.sites.extract.names import candidates
+from penstock.extensions.sites.extract.offers import offers
+from penstock.extensions.sites.extract.topics import topics
+from penstock.extensions.sites.facts import ReadPage, SiteContacts, SiteOffer, SiteTopic
+from penstock.extensions.sites.fetch.fetched import Fetched
+
+LARGEST_BYTES = 4 * 1024 * 1024
+_FEWEST_WORDS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """``names`` with how much each counts."""
+
+    page: ReadPage
+    names: tuple[tuple[str, float], ...]
+    topics: tuple[SiteTopic, ...]
+    offers: tuple[SiteOffer, ...]
+    places: tuple[str, ...]
+    contacts: SiteContacts
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any]) -> "Reading":
+        return _READING.validate_python(told)
+
+
+_READING = TypeAdapter(Reading)
+
+
+def read(fetched: Fetched) -> Reading:
+    url = fetched.final_url
+    content_type = fetched.headers.get("content-type", "")
+    found = decoded(fetched.body[:LARGEST_BYTES], content_type)
+    tree = parsed(found.text)
+    meta = head.metas(tree)
+    items, json_notes = json_ld_items(tree)
+    title = head.title(tree, meta)
+    main = main_of(tree)
+    canonical, canonical_note = head.canonical(tree, meta, url)
+    reached = contacts(tree, items)
+    notes = (found.note, canonical_note, *json_notes, *_cut(fetched, tree), _without_text(main))
+    page = ReadPage(
+        url=url,
+        status=fetched.status,
+        sha256=fetched.sha256,
+        content_type=content_type[:200],
+        charset=found.charset,
+        title=title,
+        description=head.description(meta, items),
+        language=language(tree, meta, main.text or " ".join(filter(None, (title, meta.get("description"))))),
+        canonical=canonical,
+        headings=main.headings,
+        open_graph=head.open_graph(meta),
+        json_ld=items,
+        text=main.text,
+        words=len(main.text.split()),
+        links=head.links(tree, url),
+        notes=tuple(note for note in notes if note),
+    )
+    sayings = [title or "", page.description or "", *(heading.text for heading in main.headings)]
+    return Reading(
+        page=page,
+        names=tuple(candidates(tree, meta, items, title)),
+        topics=topics(tree, headings=main.headings, title=title, meta=meta, items=items, url=url),
+        offers=offers(main.parts, items, url),
+        places=places(items, sayings, reached.addresses),
+        contacts=reached,
+    )
+
+
+def _cut(fetched: Fetched, tree: Element) -> list[str]:
+    notes = []
+    if len(fetched.body) > LARGEST_BYTES:
+        notes.append(f"The page is {len(fetched.body):,} bytes long; only the first {LARGEST_BYTES:,} were read.")
+    if sum(1 for _ in tree.walk()) > MOST_ELEMENTS:
+        notes.append(f"The page has more than {MOST_ELEMENTS:,} elements; the others were not read.")
+    return notes
+
+
+def _without_text(main: Main) -> str | None:
+    if len(main.text.split()) >= _FEWEST_WORDS or len(main.text) > 20:
+        return None
+    return "The page holds hardly any text without JavaScript; it was read from what its head says."

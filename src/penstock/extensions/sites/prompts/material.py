@@ -1,0 +1,179 @@
+"""What the gaps of templates are filled with: facts of a site as phrases, each with the page it stands on."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from penstock.extensions.sites.facts import SiteFacts
+from penstock.extensions.sites.prompts.phrase import fold, names_it, one_line, phrase, without
+from penstock.language.labels import asks, is_label, is_section
+
+_ARTICLES = frozenset(
+    fold("a an the ein eine einen der die das den un une le la les el los las il lo gli uno una een het um uma").split(
+        " "
+    )
+)
+_INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]+|(?<=, )[^\W\d_]+")
+_ANY = re.compile(r"[^\W\d_]+")
+# Here every noun has a capital, so that only what the site writes small may become small.
+_NOUNS_WITH_CAPITALS = "de"
+_MOST_TEXT = 200_000
+_MOST = 60  # facts of one sort; the best come first
+_TITLE_SEPARATORS = ("|", " - ", " – ", " — ", " · ", "»", ":")
+
+
+def _nobody_asks(text: str) -> bool:
+    """Labels of menus, and questions that stand on the page, are not asked for by themselves."""
+    return is_label(text) or is_section(text) or asks(text)
+
+
+def _with_small_article(text: str) -> str:
+    """A heading begins with a capital; inside a question its article does not."""
+    first, space, rest = text.partition(" ")
+    return f"{first.lower()} {rest}" if space and first.lower() in _ARTICLES else text
+
+
+def _without_article(folded: str) -> str:
+    first, space, rest = folded.partition(" ")
+    return rest if space and first in _ARTICLES else folded
+
+
+class _Casing:
+    """How the words of one site are written within its sentences.
+
+    Whether a word is a name is read off the site itself: a name has its capital everywhere, any other word only where a
+    sentence or a heading begins.
+    """
+
+    def __init__(self, facts: SiteFacts) -> None:
+        text = "\n".join((facts.description or "", *(page.text for page in facts.pages)))[:_MOST_TEXT]
+        self._small = frozenset(word for word in _ANY.findall(text) if word.islower())
+        inside = (word for word in _INSIDE.findall(text) if word[0].isupper())
+        self._names = frozenset((*inside, *_words(facts.places), *_words([facts.name or ""])))
+        self._careful = (facts.language or "").partition("-")[0] == _NOUNS_WITH_CAPITALS
+
+    def inside(self, text: str) -> str:
+        """As it is written within a sentence."""
+        found = _ANY.match(text)
+        if found is None or not (word := found[0])[1:].islower():
+            return text
+        small = word.lower()
+        if small in self._small or self._is_plain(word, text[found.end() :]):
+            return small + text[found.end() :]
+        return text
+
+    def _is_plain(self, word: str, rest: str) -> bool:
+        """A phrase whose other words are small is written like a sentence, so its first word is likely no name."""
+        return not self._careful and word not in self._names and bool(rest.strip()) and rest == rest.lower()
+
+
+def _words(texts: Iterable[str]) -> list[str]:
+    return [word for text in texts for word in _ANY.findall(text)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """``text`` goes into the question; ``fact`` is what stands on the page."""
+
+    text: str
+    fact: str
+    page: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    name: Piece
+    topics: tuple[Piece, ...]
+    offers: tuple[Piece, ...]
+    places: tuple[Piece, ...]
+
+    def of(self, variable: str) -> tuple[Piece, ...]:
+        match variable:
+            case "topic":
+                return self.topics
+            case "offer":
+                return self.offers
+            case "other":  # the next offer; with one alone there is nothing to compare
+                return self.offers[1:] + self.offers[:1] if len(self.offers) > 1 else ()
+            case "place":
+                return self.places
+            case "category":
+                return self.topics[:1]
+            case _:
+                return (self.name,)
+
+    def gives_away(self, text: str) -> bool:
+        """Whether a question holds the name of the business, and so would measure nothing."""
+        return names_it(text, self.name.text) or names_it(text, self.name.fact)
+
+
+def gathered(facts: SiteFacts) -> Material:
+    name = _name(facts)
+    topics = [(one.text, one.place.page) for one in facts.topics] or _from_title(facts)
+    places = _pieces([(place, _page_with(facts, place)) for place in facts.places], [name.text])
+    # Neither the name, which would answer the question, nor the place, which questions about places add.
+    left_out = [name.text, *(place.text for place in places)]
+    casing = _Casing(facts)
+    return Material(
+        name=name,
+        topics=_written(_telling(_pieces(topics, left_out)), casing),
+        offers=_written(_pieces([(one.text, one.place.page) for one in facts.offers], left_out), casing),
+        places=places,
+    )
+
+
+def _telling(topics: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """Without the single words that a longer topic holds: whoever needs bicycle repairs does not ask for repairs."""
+    longer = {word for one in topics if " " in one.text for word in fold(one.text).split()}
+    return tuple(one for one in topics if " " in one.text or fold(one.text) not in longer)
+
+
+def _written(pieces: Iterable[Piece], casing: _Casing) -> tuple[Piece, ...]:
+    return tuple(replace(one, text=casing.inside(one.text)) for one in pieces)
+
+
+def _name(facts: SiteFacts) -> Piece:
+    """A site that does not say who runs it is called by its address."""
+    if facts.name and (found := phrase(facts.name)):
+        return Piece(text=found, fact=one_line(facts.name), page=facts.url)
+    try:
+        host = (urlsplit(facts.url).hostname or "").removeprefix("www.")
+    except ValueError:
+        host = ""
+    shown = one_line(host, 80) or "this website"
+    return Piece(text=shown, fact=shown, page=facts.url)
+
+
+def _pieces(given: Iterable[tuple[str, str | None]], left_out: Sequence[str]) -> tuple[Piece, ...]:
+    found: dict[str, Piece] = {}
+    for text, page in given:
+        left = _left(text, left_out)
+        if left is None or _nobody_asks(left):
+            continue
+        key = _without_article(fold(left))
+        if key and key not in found:
+            found[key] = Piece(text=_with_small_article(left), fact=one_line(text), page=page)
+        if len(found) == _MOST:
+            break
+    return tuple(found.values())
+
+
+def _left(text: str, left_out: Sequence[str]) -> str | None:
+    left: str | None = text
+    for one in left_out:
+        left = None if left is None else without(left, one)
+    return left
+
+
+def _from_title(facts: SiteFacts) -> list[tuple[str, str]]:
+    """The title says what a site is about where nothing else does."""
+    parts = [facts.title or ""]
+    for separator in _TITLE_SEPARATORS:
+        parts = [piece for part in parts for piece in part.split(separator)]
+    return [(part, facts.url) for part in parts if part.strip()][:3]
+
+
+def _page_with(facts: SiteFacts, place: str) -> str | None:
+    """The first page that holds the words; the start page where they are only in data."""
+    return next((page.url for page in facts.pages if place and place in page.text), facts.url)

@@ -1,0 +1,157 @@
+"""A report for spreadsheets: one table, a row per figure or sentence, the section first so that it can be filtered.
+
+Cells are strangers' text, and spreadsheets run what looks like a formula: such cells get an apostrophe.
+"""
+
+import csv as writing
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.console.files.export.formulas import guard
+from penstock.extensions.sites.facts import SiteFacts
+from penstock.extensions.sites.report import wording
+from penstock.extensions.sites.report.blocks import clean
+from penstock.extensions.sites.report.document import Overview, Report, SiteLine
+from penstock.extensions.sites.report.method import LIMITS, MEANING
+from penstock.extensions.sites.scores import AnswerCell, PromptCoverage, Share, SiteScoring
+
+COLUMNS = ("section", "item", "kind", "model", "result", "value", "low", "high", "count", "text", "page")
+OVERVIEW_COLUMNS = (
+    "site_id",
+    "url",
+    "name",
+    "state",
+    "coverage",
+    "coverage_low",
+    "coverage_high",
+    "questions",
+    "visibility",
+    "visibility_low",
+    "visibility_high",
+    "answers",
+    "unsupported",
+    "problem",
+    "improvements",
+)
+_LONGEST = 8000
+Row = dict[str, Any]
+
+
+def csv(report: Report | Overview) -> str:
+    rows = map(_site, report.sites) if isinstance(report, Overview) else _rows(report)
+    columns = OVERVIEW_COLUMNS if isinstance(report, Overview) else COLUMNS
+    out = io.StringIO()
+    writer = writing.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_shown(row.get(column)) for column in columns])
+    return out.getvalue()
+
+
+def _shown(value: Any) -> str:
+    """Figures are ours and stay figures; everything else is text."""
+    if value is None:
+        return ""
+    return (
+        f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+        if isinstance(value, int)
+        else guard(clean(value, _LONGEST))
+    )
+
+
+def _rows(report: Report) -> Iterator[Row]:
+    yield {"section": "site", "item": "url", "text": report.url, "page": report.url}
+    tried = "tried at" if report.facts is None else "analysed at"
+    yield {"section": "site", "item": tried, "text": wording.day(report.analysed_at)}
+    yield from ({"section": "problem", "text": one} for one in report.problems)
+    if report.facts is not None:
+        yield from _facts(report.facts)
+    if report.scores is None:
+        yield from _prompts(report, {})
+    else:
+        yield from _scores(report, report.scores)
+    for section, texts in (("meaning", MEANING), ("limit", LIMITS)):
+        yield from ({"section": section, "text": text} for text in texts)
+
+
+def _facts(facts: SiteFacts) -> Iterator[Row]:
+    for item in ("name", "title", "description", "language", "canonical"):
+        yield {"section": "fact", "item": item, "text": getattr(facts, item), "page": facts.url}
+    for topic in facts.topics:
+        yield {"section": "fact", "item": "topic", "value": topic.weight, "text": topic.text, "page": topic.place.page}
+    for offer in facts.offers:
+        yield {"section": "fact", "item": "offer", "result": offer.price, "text": offer.text, "page": offer.place.page}
+    contacts = facts.contacts
+    for text in (*facts.places, *contacts.emails, *contacts.phones, *contacts.addresses):
+        yield {"section": "fact", "item": "place" if text in facts.places else "contact", "text": text}
+    for page in facts.pages:
+        yield {"section": "fact", "item": "page", "count": page.words, "text": page.title, "page": page.url}
+    yield from ({"section": "fact", "item": "note", "text": note} for note in facts.notes)
+
+
+def _prompts(report: Report, covered: dict[str, PromptCoverage]) -> Iterator[Row]:
+    for prompt in report.prompts:
+        row = {"section": "question", "item": prompt.text, "kind": str(prompt.kind), "text": prompt.fact}
+        found = covered.get(prompt.key)
+        yield {**row, "page": prompt.page, **({} if found is None else _covered(found))}
+        if found is not None and found.evidence is not None:
+            text, page = found.evidence.sentence, found.evidence.page
+            yield {"section": "evidence", "item": prompt.text, "text": text, "page": page}
+
+
+def _covered(found: PromptCoverage) -> Row:
+    return {"result": "answered" if found.covered else "not answered", "value": round(found.similarity, 4)}
+
+
+def _scores(report: Report, scores: SiteScoring) -> Iterator[Row]:
+    yield {"section": "score", "item": "coverage", **_share(scores.coverage)}
+    yield {"section": "score", "item": "visibility", **_share(scores.visibility)}
+    yield {"section": "score", "item": "claims without support", "count": scores.unsupported}
+    yield {"section": "score", "item": "cost", "value": scores.cost}
+    yield {"section": "score", "item": "tokens", "count": scores.tokens_in + scores.tokens_out}
+    for section, shares in (("kind", scores.by_kind), ("topic", scores.by_topic), ("model", scores.by_model)):
+        yield from ({"section": f"score by {section}", "item": item, **_share(one)} for item, one in shares.items())
+    yield from _prompts(report, {one.prompt: one for one in scores.prompts})
+    texts = {prompt.key: prompt.text for prompt in report.prompts}
+    for cell in scores.cells:
+        yield from _cell(cell, texts.get(cell.prompt, cell.prompt))
+    yield from ({"section": "improvement", "text": one} for one in scores.improvements)
+
+
+def _cell(cell: AnswerCell, question: str) -> Iterator[Row]:
+    row = {"item": question, "model": cell.model}
+    yield {"section": "answer", **row, "result": wording.verdict(cell), **_share(cell.named), "text": cell.excerpt}
+    if cell.problem:
+        yield {"section": "problem", **row, "count": cell.failed, "text": cell.problem}
+    for name, count in sorted(cell.others.items()):
+        yield {"section": "also named", **row, "count": count, "text": name}
+    for claim in cell.claims:
+        page = claim.evidence.page if claim.evidence else None
+        yield {"section": "claim", **row, "result": _support(claim.supported), "text": claim.text, "page": page}
+
+
+def _support(supported: bool) -> str:
+    return "supported" if supported else "without support"
+
+
+def _share(share: Share | None, prefix: str = "", value: str = "value", count: str = "count") -> Row:
+    if share is None:
+        return {}
+    return {value: share.value, f"{prefix}low": share.low, f"{prefix}high": share.high, count: share.count}
+
+
+def _site(site: SiteLine) -> Row:
+    return {
+        "site_id": site.site_id,
+        "url": site.url,
+        "name": site.name,
+        "state": site.state,
+        **_share(site.coverage, "coverage_", "coverage", "questions"),
+        **_share(site.visibility, "visibility_", "visibility", "answers"),
+        "unsupported": site.unsupported,
+        "problem": site.problem,
+        "improvements": " ".join(site.improvements),
+    }

@@ -1,0 +1,263 @@
+"""What the report about one site says, section by section."""
+
+from collections.abc import Iterator
+
+from penstock.extensions.sites.facts import SiteFacts
+from penstock.extensions.sites.models.model import OFFLINE
+from penstock.extensions.sites.prompt import Prompt, PromptKind
+from penstock.extensions.sites.report import addressed, method, wording
+from penstock.extensions.sites.report.blocks import (
+    Block,
+    Grid,
+    Items,
+    Line,
+    Meter,
+    Page,
+    Pairs,
+    Quote,
+    Section,
+    Span,
+    Title,
+    Words,
+    address,
+    clean,
+    line,
+    theirs,
+)
+from penstock.extensions.sites.report.document import Report
+from penstock.extensions.sites.scores import AnswerCell, PromptCoverage, SiteScoring
+from penstock.insight.wording import counted
+
+_MOST_FACTS = 30
+_MOST_TOPICS = 60
+_MOST_CLAIMS = 100
+_MOST_OTHERS = 3
+
+
+def page(report: Report) -> Page:
+    read = f"read {wording.day(report.analysed_at)}" if report.facts else "not read"
+    subtitle = line(address(report.url), f" · {read} · analysis {report.job_id}, site {report.site_id}")
+    return Page(
+        title=clean(report.name, 200) or "Website analysis",
+        subtitle=subtitle,
+        sections=tuple(section for section in _sections(report) if section.blocks),
+        language=report.facts.language if report.facts else None,
+    )
+
+
+def _sections(report: Report) -> Iterator[Section]:
+    yield Section(anchor="notes", title="What happened", blocks=_problems(report))
+    if report.scores is not None:
+        yield Section(anchor="summary", title="Summary", blocks=_summary(report.scores))
+    if report.facts is not None:
+        yield Section(anchor="facts", title="What the site says about itself", blocks=tuple(_facts(report.facts)))
+    if report.scores is None:
+        yield Section(anchor="prompts", title="Questions that were formed", blocks=_questions(report))
+    else:
+        yield Section(anchor="coverage", title="Coverage by topic", blocks=tuple(_coverage(report.scores)))
+        yield Section(anchor="matrix", title="Answers by model", blocks=_matrix(report, report.scores))
+        yield Section(anchor="evidence", title="Evidence", blocks=tuple(_evidence(report, report.scores)))
+        yield Section(anchor="claims", title="Claims without support", blocks=_claims(report.scores))
+        yield Section(anchor="improve", title="What to improve", blocks=_improvements(report.scores))
+    yield Section(anchor="method", title="Method and limits", blocks=method.blocks(report))
+    yield Section(anchor="operator", title="For the operator", blocks=_for_operator(report))
+
+
+def _problems(report: Report) -> tuple[Block, ...]:
+    told = [*report.problems, *_unanswered(report)]
+    if report.facts is None and not told:
+        told.append("The site could not be analysed, and no reason was recorded.")
+    if not told:
+        return ()
+    lines = tuple(line(theirs(addressed.for_customer(one))) for one in told)
+    if report.scores is not None:
+        return (Items(lines=lines),)
+    reached = "The site was read, but its analysis did not end." if report.facts else "The site was not analysed."
+    return (Words(line=line(Span(reached, strong=True))), Items(lines=lines))
+
+
+def _for_operator(report: Report) -> tuple[Block, ...]:
+    """What the customer cannot do anything about, for whoever sends the report."""
+    told = addressed.for_operator([*report.problems, *_unanswered(report)])
+    return (Items(lines=tuple(line("For the operator: ", theirs(one)) for one in told)),) if told else ()
+
+
+def _summary(scores: SiteScoring) -> tuple[Block, ...]:
+    claims = counted(scores.unsupported, "claim")
+    verb = "has" if scores.unsupported == 1 else "have"
+    return (
+        Meter(
+            label=line("Coverage: questions that the site itself answers"),
+            share=scores.coverage,
+            words=wording.share(scores.coverage, "question"),
+        ),
+        Meter(
+            label=line("Visibility: answers of models that name the business"),
+            share=scores.visibility,
+            words=_seen(scores),
+        ),
+        Words(line=line(f"{claims} in the models' answers {verb} no support on the site.")),
+    )
+
+
+def _seen(scores: SiteScoring) -> str:
+    if scores.visibility.count == 0 and {cell.model for cell in scores.cells} == {OFFLINE}:
+        return "Not measured: only the offline model was asked, and it knows nothing but the site."
+    return wording.share(scores.visibility, "answer")
+
+
+def _facts(facts: SiteFacts) -> Iterator[Block]:
+    contacts = facts.contacts
+    rows = {
+        "Name": line(theirs(facts.name)),
+        "Title": line(theirs(facts.title)),
+        "Description": line(theirs(facts.description)),
+        "Language": line(theirs(facts.language, 40)),
+        "Places": line(theirs("; ".join(facts.places[:_MOST_FACTS]))),
+        "Contact": line(theirs("; ".join((*contacts.emails, *contacts.phones, *contacts.addresses)[:_MOST_FACTS]))),
+        "Topics": line(theirs("; ".join(topic.text for topic in facts.topics[:_MOST_FACTS]), 1500)),
+    }
+    yield Pairs(rows=tuple((label, value or line("not found")) for label, value in rows.items()))
+    if facts.offers:
+        yield Grid(
+            caption="Offers",
+            head=("Offer", "Price as written", "Page"),
+            rows=tuple(
+                (line(theirs(one.text, 200)), line(theirs(one.price, 60)) or line("–"), line(address(one.place.page)))
+                for one in facts.offers[:_MOST_FACTS]
+            ),
+        )
+    yield Grid(
+        caption="Pages that were read",
+        head=("Page", "Title", "Words"),
+        rows=tuple(
+            (line(address(one.url)), line(theirs(one.title, 200)) or line("–"), line(f"{one.words:,}"))
+            for one in facts.pages
+        ),
+    )
+    if facts.notes:
+        yield Items(lines=tuple(line(theirs(one)) for one in facts.notes[:_MOST_FACTS]))
+
+
+def _questions(report: Report) -> tuple[Block, ...]:
+    if not report.prompts:
+        return ()
+    return (Items(lines=tuple(line(theirs(prompt.text)) for prompt in report.prompts)),)
+
+
+def _coverage(scores: SiteScoring) -> Iterator[Block]:
+    if scores.by_kind:
+        yield Title(line=line("By kind of question"))
+    for kind, share in scores.by_kind.items():
+        label = wording.KINDS[PromptKind(kind)] if kind in set(PromptKind) else clean(kind, 60)
+        yield Meter(label=line(label), share=share, words=wording.short_share(share))
+    topics = list(scores.by_topic.items())
+    if topics:
+        yield Title(line=line("By fact that the questions came from"))
+    for topic, share in topics[:_MOST_TOPICS]:
+        yield Meter(label=line(theirs(topic, 200)), share=share, words=wording.short_share(share))
+    if len(topics) > _MOST_TOPICS:
+        yield Words(line=line(f"{len(topics) - _MOST_TOPICS:,} more are in the CSV and JSON forms of this report."))
+
+
+def _improvements(scores: SiteScoring) -> tuple[Block, ...]:
+    if not scores.improvements:
+        return (Words(line=line("Nothing stood out: the site answers the questions that were asked.")),)
+    return (Items(lines=tuple(line(theirs(one)) for one in scores.improvements)),)
+
+
+def _models_of(scores: SiteScoring) -> tuple[str, ...]:
+    """In the order in which they were chosen."""
+    return tuple(dict.fromkeys((*(cell.model for cell in scores.cells), *scores.by_model)))
+
+
+def _unanswered(report: Report) -> list[str]:
+    """A sentence for each model that left questions open. Its reasons differ in figures only: one stands for all."""
+    found: dict[str, list[str]] = {}
+    for cell in report.scores.cells if report.scores else ():
+        if cell.problem and cell.failed:
+            found.setdefault(cell.model, []).append(cell.problem)
+    return [
+        f"{clean(model, 80)} left {counted(len(problems), 'question')} without all its answers. {problems[0]}"
+        for model, problems in found.items()
+    ]
+
+
+def _matrix(report: Report, scores: SiteScoring) -> tuple[Block, ...]:
+    models = _models_of(scores)
+    cells = {(cell.prompt, cell.model): cell for cell in scores.cells}
+    covered = {one.prompt: one for one in scores.prompts}
+    rows = tuple(
+        (
+            line(theirs(prompt.text)),
+            line(_covered(covered.get(prompt.key))),
+            *(_cell(cells.get((prompt.key, model))) for model in models),
+        )
+        for prompt in report.prompts
+    )
+    meters = tuple(
+        Meter(label=line("Visibility: ", theirs(model, 80)), share=share, words=wording.short_share(share))
+        for model, share in scores.by_model.items()
+    )
+    grid = Grid(
+        caption="Every question on every model",
+        head=("Question", "The site itself", *(clean(model, 80) for model in models)),
+        rows=rows,
+    )
+    return (*meters, Words(line=line(wording.LEGEND)), grid) if rows else meters
+
+
+def _evidence(report: Report, scores: SiteScoring) -> Iterator[Block]:
+    """Question by question: the sentence of the site, then what each model said."""
+    covered = {one.prompt: one for one in scores.prompts}
+    for number, prompt in enumerate(report.prompts, start=1):
+        yield Title(line=line(f"{number}. ", theirs(prompt.text)), anchor=f"q{number}")
+        yield Words(line=_origin(prompt))
+        found = covered.get(prompt.key)
+        if found is not None and found.evidence is not None:
+            likeness = "" if found.covered else " (the nearest sentence; it does not answer the question)"
+            source = line("The site, ", address(found.evidence.page), likeness)
+            yield Quote(line=line(theirs(found.evidence.sentence)), source=source)
+        else:
+            yield Words(line=line("No sentence of the site comes near to an answer."))
+        for cell in scores.cells:
+            if cell.prompt == prompt.key and cell.excerpt:
+                yield Quote(line=line(theirs(cell.excerpt)), source=line("Model ", theirs(cell.model, 80)))
+
+
+def _claims(scores: SiteScoring) -> tuple[Block, ...]:
+    """Sentences about the business that the site does not bear. They may be true all the same."""
+    found = [(cell.model, claim) for cell in scores.cells for claim in cell.claims if not claim.supported]
+    if not found:
+        return (Words(line=line("No answer claims anything about the business that the site does not say too.")),)
+    rows = tuple((line(theirs(claim.text)), line(theirs(model, 80))) for model, claim in found[:_MOST_CLAIMS])
+    grid = Grid(caption="Sentences of answers that nothing on the site supports", head=("Claim", "Model"), rows=rows)
+    if len(found) <= _MOST_CLAIMS:
+        return (grid,)
+    more = f"{len(found) - _MOST_CLAIMS:,} more are in the CSV and JSON forms of this report."
+    return grid, Words(line=line(more))
+
+
+def _origin(prompt: Prompt) -> Line:
+    kind = wording.KINDS[prompt.kind].lower()
+    page = (" on ", address(prompt.page)) if prompt.page else ()
+    return line(f"Asked about {kind}, from ", theirs(prompt.fact, 200) or "a person", *page, ".")
+
+
+def _covered(found: PromptCoverage | None) -> str:
+    if found is None:
+        return "– not measured"
+    return "● answers it" if found.covered else "○ does not"
+
+
+def _cell(cell: AnswerCell | None) -> Line:
+    if cell is None:
+        return line("– not asked")
+    others = sorted(cell.others.items(), key=lambda one: (-one[1], one[0]))[:_MOST_OTHERS]
+    also = theirs(", ".join(name for name, _ in others), 200)
+    problem = theirs(cell.problem, 200)
+    return line(
+        Span(wording.verdict(cell)),
+        *((". Also named: ", also) if also else ()),
+        *((". ", problem) if problem else ()),
+    )

@@ -1,0 +1,82 @@
+"""Figures in words. A share of few trials says little, and the words have to say so too."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from penstock.extensions.sites.prompt import PromptKind
+from penstock.extensions.sites.scores import AnswerCell, Share
+from penstock.insight.wording import counted
+
+KINDS = {
+    PromptKind.TOPIC: "Topics",
+    PromptKind.OFFER: "Offers",
+    PromptKind.PLACE: "Places",
+    PromptKind.COMPARISON: "Comparisons",
+    PromptKind.BRAND: "The business by name",
+    PromptKind.OWN: "Questions written by a person",
+}
+NAMED, SOMETIMES, NOT_NAMED, NO_ANSWER, ANSWERED = "●", "◐", "○", "✕", "▪"
+LEGEND = (
+    f"{NAMED} the business is named in every answer; {SOMETIMES} in some; {NOT_NAMED} in none; "
+    f"{NO_ANSWER} no answer; {ANSWERED} answered, names are not counted; – not asked."
+)
+
+
+def percent(value: float) -> str:
+    return f"{value * 100:.0f} %"
+
+
+def share(given: Share, one: str) -> str:
+    """``one``: what was counted, such as question."""
+    if given.value is None or given.count == 0:
+        return "Not measured: there was nothing to count."
+    held = round(given.value * given.count)
+    said = f"{held:,} of {counted(given.count, one)} ({percent(given.value)})"
+    if given.low is None or given.high is None:
+        return f"{said}."
+    between = f"between {percent(given.low)} and {percent(given.high)}"
+    return f"{said}. With so many tries, the true share lies {between} nineteen times of twenty."
+
+
+def short_share(given: Share | None) -> str:
+    if given is None or given.value is None or given.count == 0:
+        return "not measured"
+    held = round(given.value * given.count)
+    said = f"{percent(given.value)} ({held:,} of {given.count:,})"
+    if given.low is None or given.high is None:
+        return said
+    return f"{said}, likely {percent(given.low)} to {percent(given.high)}"
+
+
+def verdict(cell: AnswerCell) -> str:
+    """Symbol and words: colours alone say nothing to some, nor on paper."""
+    answered = cell.samples - cell.failed
+    if answered <= 0:
+        return f"{NO_ANSWER} no answer"
+    some = "" if answered == 1 else f" ({round((cell.named.value or 0) * answered):,} of {answered:,})"
+    if cell.named.value is None:
+        said = f"{ANSWERED} answered"
+    elif cell.named.value >= 1:
+        said = f"{NAMED} named{some}"
+    elif cell.named.value > 0:
+        said = f"{SOMETIMES} sometimes named{some}"
+    else:
+        said = f"{NOT_NAMED} not named{some}"
+    return said + _place(cell.positions) + (f", {cell.failed:,} without answer" if cell.failed else "")
+
+
+def _place(positions: Sequence[int]) -> str:
+    """As which of the names it came."""
+    if not positions:
+        return ""
+    low, high = min(positions), max(positions)
+    return f", at place {low}" if low == high else f", at places {low} to {high}"
+
+
+def money(cost: float) -> str:
+    return f"{cost:.4f}".rstrip("0").rstrip(".") or "0"
+
+
+def day(at: datetime) -> str:
+    moment = at.astimezone(UTC)
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"

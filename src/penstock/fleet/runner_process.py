@@ -1,0 +1,101 @@
+"""A runner process as its supervisor sees it."""
+
+import asyncio
+import os
+import signal
+import socket
+import time
+from dataclasses import asdict
+from typing import Any
+
+from penstock.fleet.channel import Channel
+from penstock.fleet.nursery import ForkedRunner, Nursery
+from penstock.fleet.process import BUG_EXIT, LAPSED_EXIT, MEMORY_EXIT, Blueprint, Orders
+from penstock.workers.slots import Running, Slots
+
+SLOTS = 4096
+
+
+class RunnerProcess:
+    """Started, watched and ended by the supervisor. Keeps the slots until the death has been dealt with."""
+
+    def __init__(self, worker: int, process: ForkedRunner, slots: Slots, channel: Channel) -> None:
+        self.worker = worker
+        self.slots = slots
+        self.channel = channel
+        self.status: dict[str, Any] = {}
+        self.told_at = time.monotonic()
+        self.stages: list[str] = []
+        self.ready = asyncio.Event()
+        self.started = time.monotonic()
+        self.killed_for: str | None = None
+        self.overdue: list[Running] = []
+        self._process = process
+
+    @classmethod
+    async def start(cls, worker: int, blueprint: Blueprint, nursery: Nursery) -> "RunnerProcess":
+        slots = Slots.create(SLOTS)
+        ours, theirs = socket.socketpair()
+        orders = Orders(
+            **asdict(blueprint),
+            worker=worker,
+            slots=str(slots.path),
+            slot_count=SLOTS,
+            channel=theirs.fileno(),
+            supervisor_pid=os.getpid(),
+        )
+        try:
+            child = await nursery.start_runner(orders, theirs)
+        except BaseException:
+            ours.close()
+            slots.close(remove=True)
+            raise
+        finally:
+            theirs.close()
+        return cls(worker, child, slots, await Channel.over(ours))
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.exit_code
+
+    @property
+    def lapsed(self) -> bool:
+        """It ended by itself, because its lease ran out or the database was away, or with the nursery: not the fault
+        of a task."""
+        return self._process.orphaned or (self.exit_code == LAPSED_EXIT and self.slots.lapsed())
+
+    @property
+    def failed(self) -> bool:
+        """One of its own loops did: not known whether a task was the reason."""
+        return self.exit_code == BUG_EXIT
+
+    def kill(self, why: str) -> None:
+        """No goodbye: for runners whose lease ends or whose handler holds on."""
+        if self.exit_code is None:
+            self.killed_for = self.killed_for or why
+            self._process.kill()
+
+    def how_it_ended(self) -> str:
+        code = self.exit_code
+        if code is None:
+            return "it runs"
+        if self._process.orphaned:
+            return "the process that starts the runners ended"
+        if code < 0:
+            try:
+                return f"signal {signal.Signals(-code).name}"
+            except ValueError:
+                return f"signal {-code}"
+        return "out of memory" if code == MEMORY_EXIT else f"exit code {code}"
+
+    def overdue_now(self, grace_seconds: float) -> list[Running]:
+        limit = time.monotonic_ns() - int(grace_seconds * 1e9)
+        return [one for one in self.slots.running() if one.deadline_ns and one.deadline_ns < limit]
+
+    def close(self) -> None:
+        self.channel.close()
+        self.slots.close(remove=True)

@@ -1,0 +1,140 @@
+"""What happened to a job and when: from its row, its file, the audit log, and the ends of its list of endings."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from penstock.core import job_counts
+from penstock.errors import JobNotFound
+from penstock.lifecycle import JobState
+from penstock.observe.wording import size
+from penstock.storage import audit, callbacks, imports, job_lists, jobs
+from penstock.storage.audit import AuditFilter, StoredEntry
+from penstock.storage.callbacks import Callback
+from penstock.storage.imports import Import
+from penstock.storage.job_lists import Minute
+
+Connection = Any
+_ENTRIES = 200
+MOST_ENDINGS = 5000
+# The audit log and the row of a job tell of the same pause or cancel within this time.
+_SAME = timedelta(seconds=5)
+_DEEDS = {
+    "job.pause": "paused",
+    "job.resume": "resumed",
+    "job.cancel": "cancelled",
+    "job.reprocess": "run_again",
+    "job.export": "exported",
+    "job.kickoff": "kicked_off",
+}
+_ENDED = (JobState.DONE, JobState.FAILED, JobState.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happened:
+    at: datetime
+    what: str
+    by: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """``complete``: False where older deeds are left to the audit log. ``counted_since``: endings before it were not
+    counted; None: all that stand were."""
+
+    events: tuple[Happened, ...]
+    complete: bool
+    minutes: tuple[Minute, ...]
+    counted_since: datetime | None
+    read_at: datetime
+
+
+async def read(connection: Connection, job_id: int) -> Timeline:
+    """What happened to it, oldest first, and its endings per minute."""
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        job = await jobs.get(connection, job_id)
+        if job is None:
+            raise JobNotFound(job_id)
+        state, _ = await job_counts.read(connection, job_id)
+        file = await imports.get(connection, job_id)
+        callback = await callbacks.get(connection, job_id)
+        noted = await audit.page(connection, AuditFilter(kind="job", object=str(job_id)), limit=_ENTRIES)
+        first_at, last_at = await job_lists.ends(connection, job_id)
+        minutes, since = await job_lists.minutes(connection, job_id, at_most=MOST_ENDINGS)
+        now = await jobs.database_now(connection)
+    found = [
+        *_of_job(job, file, callback),
+        *_deeds(noted.entries),
+        *_of_endings(first_at, last_at if state in _ENDED else None, state),
+    ]
+    return Timeline(
+        events=tuple(sorted(_once(found), key=lambda one: one.at)),
+        complete=noted.next_before_id is None,
+        minutes=tuple(minutes),
+        counted_since=since,
+        read_at=now,
+    )
+
+
+def _of_job(job: Mapping[str, Any], file: Import | None, callback: Callback | None) -> list[Happened]:
+    found = [Happened(at=job["created_at"], what="created", by=job["owner"], detail=job["metadata"].get("file_name"))]
+    if file is not None and file.state == "stored":
+        read = "" if file.size_bytes is None else f" from {size(file.size_bytes)}"
+        found.append(Happened(at=file.updated_at, what="stored", detail=f"{file.rows_stored:,} rows{read}"))
+    if file is not None and file.state == "failed":
+        detail = None if file.problem is None else str(file.problem.get("detail"))
+        found.append(Happened(at=file.updated_at, what="import_failed", detail=detail))
+    if job["paused_at"] is not None:
+        found.append(Happened(at=job["paused_at"], what="paused", by=job["paused_by"], detail=job["pause_reason"]))
+    if job["cancelled_at"] is not None:
+        found.append(Happened(at=job["cancelled_at"], what="cancelled", by=job["cancelled_by"]))
+    if callback is not None and callback.called_back_at is not None:
+        called = callback.problem or f"{callback.pipeline}, item {callback.task_id}"
+        found.append(Happened(at=callback.called_back_at, what="called_back", detail=called))
+    return found
+
+
+def _deeds(entries: Iterable[StoredEntry]) -> list[Happened]:
+    return [
+        Happened(at=entry.at, what=_DEEDS[entry.action], by=entry.actor, detail=_detail(entry))
+        for entry in entries
+        if entry.action in _DEEDS
+    ]
+
+
+def _detail(entry: StoredEntry) -> str | None:
+    details = entry.details
+    match entry.action:
+        case "job.reprocess":
+            started = details.get("started")
+            many = "1 item" if started == 1 else f"{started:,} items" if isinstance(started, int) else None
+            stage = details.get("fromStage")
+            return f"{many}, from stage {stage}" if many and stage else many
+        case "job.export":
+            return str(details.get("format", "")).upper() or None
+        case _:
+            reason = details.get("reason")
+            return None if reason is None else str(reason)
+
+
+def _of_endings(first_at: datetime | None, last_at: datetime | None, state: JobState) -> list[Happened]:
+    found = []
+    if first_at is not None:
+        found.append(Happened(at=first_at, what="first_ended"))
+    if last_at is not None and state is not JobState.CANCELLED:
+        found.append(Happened(at=last_at, what="failed" if state is JobState.FAILED else "done"))
+    return found
+
+
+def _once(found: Sequence[Happened]) -> list[Happened]:
+    """What both the row of the job and the audit log tell is told once, as the row tells it."""
+    kept: list[Happened] = []
+    for one in found:
+        if one.what in ("paused", "cancelled") and any(
+            other.what == one.what and abs(other.at - one.at) < _SAME for other in kept
+        ):
+            continue
+        kept.append(one)
+    return kept

@@ -1,0 +1,1 @@
+"""What listens to the engine's events: one subscriber logs, one counts."""

@@ -1,0 +1,129 @@
+"""Fires schedules: exactly one task per (schedule, fire time), whoever runs this and whenever he dies.
+
+The next time is moved forward by compare-and-set in the transaction that enqueues: both happen or neither.
+The key of the task names schedule and time, so even a next time set back by hand fires nothing twice while
+the task is kept.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from penstock.core.payload import clean_text
+from penstock.errors import InvalidDefinition
+from penstock.events import Events
+from penstock.failpoints import Failpoints
+from penstock.schedules.schedule import FIRES_PER_PLAN, Plan, fire_key, plan
+from penstock.schedules.scheduling import times_of
+from penstock.storage import schedules
+from penstock.storage.database import AGAIN, LOST
+from penstock.storage.schedules import Fire, Schedule
+from penstock.upkeep.duty import own_fault
+
+SCHEDULES_PER_RUN = 500
+_LONGEST_ERROR = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedules:
+    events: Events = field(default_factory=Events)
+    failpoints: Failpoints = field(default_factory=Failpoints)
+    name: str = "schedules"
+    every_seconds: float = 1.0
+
+    async def run_once(self, connection: Any) -> dict[str, int]:
+        """Every due schedule gets its turn, also when one of them fails. A fault that is not the schedule's
+        own leaves it due, and is raised after the last one had its turn."""
+        due = await schedules.due(connection, SCHEDULES_PER_RUN)
+        counts = Counter({"fired": 0, "skipped": 0, "failed": 0, "postponed": 0})
+        share = max(1, FIRES_PER_PLAN // max(len(due), 1))
+        fault: Exception | None = None
+        for schedule in due:
+            try:
+                counts.update(await self._turn(connection, schedule, share))
+            except AGAIN:
+                counts["postponed"] += 1
+            except LOST:
+                raise
+            except asyncpg.PostgresError as error:
+                if connection.is_closed():
+                    raise
+                fault = fault or error
+        if fault is not None:
+            raise fault
+        return dict(counts)
+
+    async def _turn(self, connection: Any, schedule: Schedule, share: int) -> dict[str, int]:
+        assert schedule.next_fire_at is not None, "only rows with a next time are due"
+        try:
+            planned = plan(times_of(schedule), schedule.next_fire_at, schedule.read_at, share)
+        except InvalidDefinition as error:
+            # Nobody can say when the next time is: it stands still until somebody corrects it.
+            return await self._fail(connection, schedule, None, str(error))
+        try:
+            fires = await self._fire(connection, schedule, schedule.next_fire_at, planned)
+        except asyncpg.PostgresError as error:
+            if not own_fault(error):
+                raise
+            return await self._fail(connection, schedule, planned.next_fire_at, _sentence(error))
+        if fires is None:
+            return {}
+        self._tell(schedule, planned, fires)
+        return {"fired": sum(fire.created for fire in fires), "skipped": planned.skipped}
+
+    async def _fire(self, connection: Any, schedule: Schedule, due_at: datetime, planned: Plan) -> list[Fire] | None:
+        """None: somebody else was quicker."""
+        fires: list[Fire] = []
+        newest = planned.times[-1] if planned.times else None
+        async with connection.transaction():
+            await schedules.bound(connection)
+            if not await schedules.advance(connection, schedule.name, due_at, planned.next_fire_at, newest):
+                return None
+            if planned.times:
+                keys = [fire_key(schedule.name, at) for at in planned.times]
+                fires = await schedules.fire(connection, schedule.name, planned.times, keys)
+            self.failpoints.hit("after_schedule_fire", connection.terminate)
+        return fires
+
+    async def _fail(
+        self, connection: Any, schedule: Schedule, next_fire_at: datetime | None, error: str
+    ) -> dict[str, int]:
+        assert schedule.next_fire_at is not None
+        error = clean_text(error, _LONGEST_ERROR)
+        if not await schedules.fail(connection, schedule.name, schedule.next_fire_at, next_fire_at, error):
+            return {}
+        self.events.emit(
+            "schedule.failed",
+            schedule=schedule.name,
+            at=schedule.next_fire_at,
+            next=next_fire_at,
+            error=error,
+        )
+        return {"failed": 1}
+
+    def _tell(self, schedule: Schedule, planned: Plan, fires: list[Fire]) -> None:
+        if planned.skipped:
+            self.events.emit(
+                "schedule.skipped",
+                schedule=schedule.name,
+                skipped=planned.skipped,
+                more=planned.skipped_more,
+                policy=schedule.missed,
+            )
+        if new := [fire for fire in fires if fire.created]:
+            self.events.emit(
+                "schedule.fired",
+                schedule=schedule.name,
+                pipeline=schedule.pipeline,
+                tasks=[fire.task_id for fire in new],
+                at=new[-1].at,
+            )
+
+
+def _sentence(error: asyncpg.PostgresError) -> str:
+    """The message and what to do, without the server's layout."""
+    parts = (getattr(error, "message", None) or str(error), getattr(error, "hint", None))
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,18 @@
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from penstock.console.http.actor import Viewer
+from penstock.console.http.ground import ground_of
+
+router = APIRouter()
+
+
+@router.get("/api/letters", operation_id="listLetters")
+async def letters(request: Request, actor: Viewer) -> list[str]:
+    async with ground_of(request).app.connection() as connection:
+        return [row["text"] for row in await connection.fetch("select text from letters.letters order by id")]
+
+
+@router.get("/letters", include_in_schema=False)
+async def page() -> HTMLResponse:
+    return HTMLResponse("<!doctype html><title>Letters</title><h1>Letters</h1>")

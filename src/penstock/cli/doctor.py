@@ -13,7 +13,6 @@ from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
     from penstock.insight.doctor import Finding
-    from penstock.observe.finding import Check
 
 _MARKS = {"ok": "ok  ", "warn": "WARN", "bad": "BAD "}
 
@@ -56,29 +55,26 @@ def _settings() -> "list[Finding]":
 
 async def _examine(session: Session) -> "list[Finding]":
     from penstock.cli import database
-    from penstock.insight.doctor import CHECKS, Finding, Health, examine
+    from penstock.core.loading import extensions_of
+    from penstock.insight.doctor import Finding, Health, examine
     from penstock.storage import database as links
+    from penstock.storage import migrate
 
-    settings = session.settings
+    settings, named = session.settings, session.app_reference
     try:
-        checks, refused = (*CHECKS, *_brought(session)), []
+        extensions, refused = extensions_of(named), []
     except UsageError as error:
         fix = "Correct or uninstall it; the other findings stand."
-        checks, refused = CHECKS, [Finding(check="extensions", health=Health.BAD, finding=str(error), fix=fix)]
+        extensions, refused = (), [Finding(check="extensions", health=Health.BAD, finding=str(error), fix=fix)]
     async with database.opened(settings) as place:
         connection = await links.connect(settings, place.url, purpose="doctor")
         try:
             home = None if place.server is None else place.server.home
-            return [*refused, *await examine(connection, settings, home=home, checks=checks)]
+            if named is None:  # of all on this machine, those that this database has been used with
+                extensions = await migrate.present(connection, extensions)
+            return [*refused, *await examine(connection, settings, home=home, extensions=extensions)]
         finally:
             connection.terminate()
-
-
-def _brought(session: Session) -> "list[Check]":
-    """By the extensions of the named application, or of all on this machine."""
-    from penstock.core.loading import extensions_of
-
-    return [check for one in extensions_of(session.app_reference) for check in one.find(one.checks)]
 
 
 def _show(session: Session, findings: "list[Finding]") -> None:

@@ -4,14 +4,18 @@ Works on a database that is old, half-installed or damaged: a check that cannot 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from penstock.brokers import checks as brokers
 from penstock.config import Settings
+from penstock.errors import UsageError
+from penstock.extension import Extension
 from penstock.insight.checks import fleet, limiter, server
-from penstock.observe.finding import Check, Finding, Health, Patient
+from penstock.observe.finding import Check, Finding, Health, Patient, Result, bad
+from penstock.storage import migrate
 
 __all__ = ["CHECKS", "Finding", "Health", "examine", "worst"]
 
@@ -20,11 +24,32 @@ _CHECK_SECONDS = 10.0
 
 
 async def examine(
-    connection: Any, settings: Settings, *, home: Path | None = None, checks: Sequence[Check] = CHECKS
+    connection: Any,
+    settings: Settings,
+    *,
+    home: Path | None = None,
+    checks: Sequence[Check] = CHECKS,
+    extensions: Iterable[Extension] = (),
 ) -> list[Finding]:
-    """``home``: the folder of the embedded server, where it is in use."""
+    """``home``: the folder of the embedded server, where it is in use. ``extensions``: those the application has; their
+    schemas and their own checks are looked at, too."""
     patient = Patient(connection=connection, settings=settings, home=home)
-    return [await _look(check, patient) for check in checks]
+    brought = [check for extension in extensions for check in _checks_of(extension)]
+    return [await _look(check, patient) for check in (*checks, *brought)]
+
+
+def _checks_of(extension: Extension) -> tuple[Check, ...]:
+    name = f"schema of {extension.name}"
+    try:
+        steps = migrate.migrations_of([extension])
+        own = tuple(extension.find(extension.checks))
+    except UsageError as error:
+        return (Check(name=f"extension {extension.name}", look=partial(_refused, str(error))),)
+    return (Check(name=name, look=partial(fleet.schema_of_extension, steps)), *own) if steps else own
+
+
+async def _refused(problem: str, patient: Patient) -> Result:
+    return bad(problem, "Correct or uninstall it; the other findings stand.")
 
 
 async def _look(check: Check, patient: Patient) -> Finding:

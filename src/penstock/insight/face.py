@@ -106,9 +106,10 @@ class Insight(Noun):
         return (await self.overview()).workers
 
     async def doctor(self) -> list[Finding]:
-        """What is wrong with the server, the schema and the fleet, each finding with its fix."""
+        """What is wrong with the server, the schemas and the fleet, each finding with its fix."""
         async with self.app.connection() as connection:
-            return await doctor.examine(connection, self.app.settings)
+            extensions = self.app.extensions.values()
+            return await doctor.examine(connection, self.app.settings, extensions=extensions)
 
     async def settings(self) -> dict[str, preferences.Value]:
         """What admins may change while everything runs, and what counts now."""

@@ -153,6 +153,20 @@ async def pending(connection: Any, further: Iterable[Migration] = ()) -> tuple[M
     return tuple(migration for migration in (*migrations(), *further) if not migration.is_in(have))
 
 
+async def present(connection: Any, extensions: Iterable[Extension]) -> tuple[Extension, ...]:
+    """Those that have no tables, and those of whose migrations the database has any, or whose folder cannot be read."""
+    have = await _applied(connection)
+
+    def is_used(extension: Extension) -> bool:
+        try:
+            steps = _migrations_of(extension)
+        except InvalidExtension:
+            return True
+        return not steps or any(step.is_in(have) for step in steps)
+
+    return tuple(filter(is_used, extensions))
+
+
 async def check(connection: Any, further: Sequence[Migration] = ()) -> None:
     """Raise unless the schema is at least as new as this package: old workers run on a newer schema."""
     have = await _applied(connection)

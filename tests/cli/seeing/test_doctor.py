@@ -6,10 +6,12 @@ import socket
 from uuid import uuid4
 
 import asyncpg
+import orjson
 import pytest
 
-from penstock import Penstock
+from penstock import Extension, Penstock
 from penstock.config import Settings, load
+from penstock.extensions import linking
 from penstock.insight import doctor
 from penstock.insight.checks import server
 from penstock.observe.finding import Check, Finding, Health, Patient
@@ -77,6 +79,53 @@ async def test_a_schema_that_is_missing_is_told_and_the_rest_still_looks(bare_ur
     assert "penstock migrate" in ended.stdout
     assert "PostgreSQL" in ended.stdout
     assert "Traceback" not in ended.stderr
+
+
+async def test_a_migration_that_an_extension_lacks_is_named(connection: asyncpg.Connection, settings: Settings) -> None:
+    async def look() -> dict[str, Finding]:
+        findings = await doctor.examine(connection, settings, checks=[], extensions=[linking.extension])
+        return {one.check: one for one in findings}
+
+    assert (await look())["schema of linking"].health is Health.OK
+    gone = "delete from penstock.extension_migrations where extension = 'linking' returning version"
+    assert await connection.fetch(gone)
+    await connection.execute(
+        "delete from penstock.migrations where version = any($1)", [*linking.extension.formerly.values()]
+    )
+    finding = (await look())["schema of linking"]
+    assert finding.health is Health.BAD
+    assert "linking 0001" in finding.finding and finding.fix is not None and "penstock migrate" in finding.fix
+
+
+async def test_what_an_extension_cannot_bring_is_a_finding_beside_the_others(
+    connection: asyncpg.Connection, settings: Settings
+) -> None:
+    broken = Extension(name="letters", checks="no.such.module:CHECKS")
+    findings = await doctor.examine(connection, settings, extensions=[broken])
+    assert len(findings) == len(doctor.CHECKS) + 1
+    assert (findings[-1].health, "importing no.such.module:CHECKS" in findings[-1].finding) == (Health.BAD, True)
+
+
+async def test_extensions_that_a_database_was_never_used_with_are_left_out(
+    connection: asyncpg.Connection, database_url: str
+) -> None:
+    def checked() -> set[str]:
+        ended = run(["doctor", "--database-url", database_url, "-o", "json"])
+        return {one["check"] for one in orjson.loads(ended.stdout)}
+
+    assert "schema of linking" in await asyncio.to_thread(checked)
+    await connection.execute("delete from penstock.extension_migrations where extension = 'linking'")
+    await connection.execute(
+        "delete from penstock.migrations where version = any($1)", [*linking.extension.formerly.values()]
+    )
+    assert "schema of linking" not in await asyncio.to_thread(checked)
+
+
+async def test_an_application_asks_the_doctor_about_its_extensions(database_url: str) -> None:
+    app = Penstock("shop", settings=load(database_url=database_url))
+    linking.install(app)
+    async with app:
+        assert "schema of linking" in {one.check for one in await app.insight.doctor()}
 
 
 async def test_a_broken_table_spoils_only_the_checks_that_need_it(

@@ -6,6 +6,7 @@ from penstock.insight.attention import OLD_SKEW_SECONDS, skew_sentence
 from penstock.observe.finding import Check, Patient, Result, bad, fine, warn
 from penstock.observe.wording import span, stage_label
 from penstock.storage import migrate, reads, server_state, workers
+from penstock.storage.migrate import Migration
 
 _DUTY_LATE_SECONDS = 120.0
 _START_WORKER = "Start one: `penstock worker --app module:name`."
@@ -24,6 +25,14 @@ async def schema(patient: Patient) -> Result:
             "It works; upgrade the package on this machine when you can.",
         )
     return fine(f"The schema is at version {found}, as it should be.")
+
+
+async def schema_of_extension(steps: Sequence[Migration], patient: Patient) -> Result:
+    missing = [step for step in await migrate.pending(patient.connection, steps) if step.extension]
+    if missing:
+        sentence = f"{len(missing)} of its {len(steps)} migrations are not applied, the first is {missing[0].label}."
+        return bad(sentence, "`penstock migrate`, with the --app that your workers have")
+    return fine(f"Its {len(steps)} migrations are applied.")
 
 
 async def indexes(patient: Patient) -> Result:

@@ -32,6 +32,14 @@ async def test_an_item_is_shown_whole_to_its_owner(service: Service) -> None:
     assert failed["input"] == {"row": 2, "cells": ["bad"]}
 
 
+async def test_a_task_of_no_job_is_not_among_the_items_that_are_asked_for(service: Service) -> None:
+    world = await worlds.make(service)
+    of_job, of_none = world.items["DONE"], await world.waiting()
+    answer = await (await service.client("ann")).get(f"/api/items?ids={of_none},{of_job}&jobs=true")
+    assert answer.status_code == 200, answer.text
+    assert [item["itemId"] for item in answer.json()["items"]] == [of_job]
+
+
 async def test_others_find_nothing_and_an_admins_look_is_noted(service: Service) -> None:
     world = await worlds.make(service)
     item_id = world.items["ERROR"]

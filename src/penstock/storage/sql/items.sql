@@ -144,7 +144,7 @@ from penstock.tasks
 where job_id = $1 and id >= $2 and replaces is null order by id limit 1
 
 -- name: rows
--- Everything a list shows about these tasks. A result that is too large for a list is left out, and said so.
+-- Everything a list shows about these tasks of jobs; others are left out. A result that is too large for a list is left out, and said so.
 select t.id as item_id, t.job_id, t.input::text as input, t.created_at, now() as read_at,
        coalesce(q.stage, o.stage) as stage_id, s.pipeline, s.name as stage,
        penstock.task_state(o.status, q.worker, l.cancelled_at) as status,
@@ -155,7 +155,7 @@ select t.id as item_id, t.job_id, t.input::text as input, t.created_at, now() as
        pg_column_size(o.result) > 65536 as result_too_large,
        coalesce(o.error, a.error)::text as error, a.cause
 from unnest($1::bigint[]) with ordinality as wanted (id, place)
-join penstock.tasks t on t.id = wanted.id
+join penstock.tasks t on t.id = wanted.id and t.job_id is not null
 left join penstock.queue q on q.task_id = t.id
 left join penstock.outcomes o on o.task_id = t.id
 left join penstock.stages s on s.id = coalesce(q.stage, o.stage)

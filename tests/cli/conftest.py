@@ -24,9 +24,9 @@ Call = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Without the PENSTOCK_ settings of whoever runs the tests."""
+    """Without the PENSTOCK_ settings of whoever runs the tests. A search on a busy machine waits for its vector."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
-    return {**clean, "COLUMNS": "100", **more}
+    return {**clean, "COLUMNS": "100", "PENSTOCK_ARTICLES_QUERY_TIMEOUT_SECONDS": "60", **more}
 
 
 @contextmanager

@@ -139,7 +139,8 @@ def always_counted(app: Penstock) -> Counted:
 @asynccontextmanager
 async def article_world(database_url: str, **settings: Any) -> AsyncIterator[World]:
     heard: list[Event] = []
-    app = Penstock("article-world", settings=load(database_url=database_url, **settings), events=Events([heard.append]))
+    given = {"database_url": database_url, "articles_query_timeout_seconds": 60.0} | settings
+    app = Penstock("article-world", settings=load(**given), events=Events([heard.append]))
     switch = Switch()
     search = ArticleSearch(app)
     search.counted = always_counted(app)

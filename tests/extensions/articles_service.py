@@ -16,7 +16,8 @@ ROLES = (("ann", "operator"), ("bob", "operator"), ("eve", "viewer"), ("root", "
 
 @asynccontextmanager
 async def serving(database_url: str, **more: Any) -> AsyncIterator[Service]:
-    app = Penstock("articles-tests", settings=Settings(database_url=database_url, log_level="warning", **more))
+    given = {"database_url": database_url, "log_level": "warning", "articles_query_timeout_seconds": 60.0} | more
+    app = Penstock("articles-tests", settings=Settings(**given))
     installed = articles.install(app)
     installed.counted = always_counted(app)
     api = create(app)

@@ -240,7 +240,7 @@ async def test_no_search_fails_or_is_empty_while_generations_are_built_switched_
     monkeypatch.setattr(ann, "WORTH_CHUNKS", 20)
     # No grace at all: the search itself has to cope with a table that goes under its hands.
     monkeypatch.setattr(building, "_DROP_GRACE_SECONDS", -60.0)
-    async with article_world(database_url, articles_query_timeout_seconds=60.0) as world:
+    async with article_world(database_url) as world:
         await fill(world)
         async with world.app.connection() as connection:
             await saved_queries.add(connection, owner=OWNER, query="a pump", expected=["about-the-pump"])

@@ -44,7 +44,7 @@ class Broken:
 
 @pytest.fixture
 async def world(database_url: str) -> AsyncIterator[World]:
-    async with article_world(database_url, articles_query_timeout_seconds=20.0) as made:
+    async with article_world(database_url) as made:
         yield made
 
 

@@ -19,7 +19,7 @@ __all__ = ["large"]
 
 @pytest.fixture
 async def world(database_url: str) -> AsyncIterator[World]:
-    async with article_world(database_url, articles_query_timeout_seconds=20.0, articles_batch_size=64) as made:
+    async with article_world(database_url, articles_batch_size=64) as made:
         yield made
 
 

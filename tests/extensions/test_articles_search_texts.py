@@ -17,7 +17,7 @@ APART = unicodedata.normalize("NFD", "Ein Café für Ärzte. ")
 
 @pytest.fixture
 async def world(database_url: str) -> AsyncIterator[World]:
-    async with article_world(database_url, articles_query_timeout_seconds=20.0) as made:
+    async with article_world(database_url) as made:
         yield made
 
 

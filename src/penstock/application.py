@@ -11,7 +11,7 @@ from penstock import embedded
 from penstock.brokers import handling
 from penstock.brokers.budgets import CountedInRedis
 from penstock.brokers.contracts import JobHandler
-from penstock.config import Settings, load
+from penstock.config import Settings, load, setting_fields
 from penstock.core import enqueue as core_enqueue
 from penstock.core import registering
 from penstock.core.app import App
@@ -103,6 +103,9 @@ class Penstock(App):
         extension.fits(self.name, self.extensions.values(), NAMES)
         migrate.migrations_of([*self.extensions.values(), extension])
         if (settings := extension.find(extension.settings)) is not None:
+            for other in self.extensions.values():
+                for name in sorted(setting_fields([settings]).keys() & setting_fields(other.settings_found()).keys()):
+                    raise extension.refused(f"its setting {name!r} belongs to the extension {other.name!r}")
             self.settings.of(settings)
         registries: tuple[dict[str, Any], ...] = (self.pipelines, self.schedules, self.extensions)
         before, outer = [set(registry) for registry in registries], self._declaring

@@ -318,7 +318,7 @@ class SchemaOutOfDate(DatabaseError):
         if extension:
             sentence = (
                 f"The schema of the extension {extension!r} is at version {found}, and {needed} is needed."
-                " Run `penstock migrate` with the same application (--app or PENSTOCK_APP)."
+                " Run `penstock migrate --app module:name` for the application that installs it."
             )
         elif found > needed:
             sentence = (

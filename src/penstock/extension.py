@@ -17,6 +17,7 @@ from penstock.errors import InvalidExtension, MissingExtra, UsageError
 from penstock.version import VERSION
 
 GROUP = "penstock.extensions"
+LEVELS = ("debug", "info", "warning", "error")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
@@ -40,8 +41,10 @@ class Extension:
     events: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     # Event, or first word of an action in the audit log → type of what changed, for pages that look at it.
     touches: Mapping[str, str] = field(default_factory=dict)
-    # An APIRouter of FastAPI, served beside the console's routes.
+    # An APIRouter of FastAPI, served beside the console's routes, to whoever is logged in or has a token.
     router: Any = None
+    # The same, served to everybody.
+    public_router: Any = None
     # name → (help, module with `register(app)`)
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     # Entries in the menu of the web pages: address → name.
@@ -54,8 +57,13 @@ class Extension:
     requires: str | None = None
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
+        if not _NAME.fullmatch(self.name) or self.name == "penstock":
             raise self.refused("its name must be 1 to 40 lower case letters, digits or _, starting with a letter")
+        if self.extra is not None and self.extra not in extras.MODULES:
+            raise self.refused(f"Penstock has no extra {self.extra!r}; it has {', '.join(sorted(extras.MODULES))}")
+        for event, (level, _) in self.events.items():
+            if level not in LEVELS:
+                raise self.refused(f"its event {event!r} has the level {level!r}; use one of {', '.join(LEVELS)}")
         # A source tree that was never installed does not know its version.
         if self.requires is not None and "+source" not in VERSION and _numbers(VERSION) < _numbers(self.requires):
             raise self.refused(f"it needs Penstock {self.requires} or newer, and this is {VERSION}; upgrade Penstock")
@@ -73,6 +81,10 @@ class Extension:
             raise
         except Exception as error:
             raise _not_imported(self.name, self.extra, brought, error) from error
+
+    def settings_found(self) -> list[type[Any]]:
+        """Its class of settings, if it has one."""
+        return [] if self.settings is None else [self.find(self.settings)]
 
     def fits(self, application: str, others: Iterable["Extension"], events: Collection[str]) -> None:
         """Raises where it cannot stand beside these; ``events``: those of the engine."""
@@ -112,8 +124,8 @@ def declared_settings() -> list[type[Any]]:
     for entry in entry_points(group=GROUP):
         with suppress(UsageError):
             extension = _loaded(entry)
-            kinds.append(extension.find(extension.settings))
-    return [kind for kind in kinds if kind is not None]
+            kinds += extension.settings_found()
+    return kinds
 
 
 def _loaded(entry: EntryPoint) -> Extension:

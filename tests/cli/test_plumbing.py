@@ -271,3 +271,29 @@ def test_a_command_of_an_extension_that_penstock_has_itself_is_refused(
     assert "The extension 'letters' cannot be installed: its command 'jobs'" in " ".join(
         capsys.readouterr().out.split()
     )
+
+
+def test_a_command_of_an_extension_whose_module_cannot_be_imported_names_both(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    mine = extension.Extension(name="letters", commands={"letters": ("Mine.", "no.such.module")})
+    monkeypatch.setattr(app, "discovered", lambda: (mine,))
+    assert called(root(), ["letters"]) == 2
+    said = capsys.readouterr().err
+    assert "The extension 'letters' cannot be installed: importing no.such.module failed" in said
+    assert "Traceback" not in said
+
+
+def test_a_command_of_an_extension_that_the_named_application_lacks_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("PENSTOCK_APP", "tests.outside.plain_app:app")
+    assert called(root(), ["catalogue", "providers"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "The application tests.outside.plain_app:app does not install the extension 'catalogue'" in said
+
+
+def test_the_help_shows_the_commands_of_the_application_that_is_named_before_it(capsys: pytest.CaptureFixture[str]):
+    assert called(root(), ["--app", "tests.outside.plain_app:app", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "doctor" in shown and "catalogue" not in shown

@@ -17,6 +17,21 @@ def test_every_setting_is_shown_with_where_it_came_from(call: Call):
     assert (rows["port"]["value"], rows["port"]["origin"]) == (8080, "default")
 
 
+@pytest.mark.parametrize("command", [("config", "show"), ("doctor",)])
+def test_a_setting_of_an_extension_that_only_the_application_knows_is_no_unknown_one(
+    call: Call, command: tuple[str, ...], database_url: str
+):
+    app = "tests.outside.stamps_app:app"
+    ended = call(*command, "--app", app, "-o", "json", stamps_most="5", database_url=database_url)
+    assert "STAMPS" not in ended.stderr
+    if command == ("config", "show"):
+        rows = {row["setting"]: row for row in orjson.loads(ended.stdout)}
+        assert rows["stamps_most"]["value"] == 5
+    else:
+        findings = {row["check"]: row for row in orjson.loads(ended.stdout)}
+        assert findings["settings"]["health"] == "ok"
+
+
 @pytest.mark.parametrize("output", ["json", "text"])
 def test_the_password_inside_the_url_is_masked(call: Call, output: str):
     ended = call("config", "show", "-o", output, database_url="postgresql://shop:s3cret@db.local:5433/shop")

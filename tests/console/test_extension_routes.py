@@ -1,9 +1,14 @@
 """Routes of extensions beside those of the console: two may not answer one address."""
 
+from pathlib import Path
+
+import httpx2
 import pytest
 from fastapi import APIRouter
 
 from penstock import Extension, Penstock
+from penstock.config import load
+from penstock.console import pages
 from penstock.console.http.app import create
 from penstock.errors import InvalidExtension
 
@@ -46,6 +51,34 @@ def test_routers_are_compared_by_the_prefix_they_are_included_with():
     app.install(Extension(name="stamps", router=within("/api/letters")))
     with pytest.raises(InvalidExtension, match=r"its route GET /api/letters/\{\} belongs to the extension 'letters'"):
         create(app)
+
+
+async def test_a_route_of_an_extension_asks_for_a_login_unless_it_is_declared_public(database_url: str):
+    app = Penstock("shop", settings=load(database_url=database_url))
+    letters, notices = routing(("GET", "/api/letters"), ("POST", "/api/letters")), routing(("GET", "/api/notices"))
+    app.install(Extension(name="letters", router=letters, public_router=notices))
+    api = create(app)
+    async with api.router.lifespan_context(api):
+        client = httpx2.AsyncClient(transport=httpx2.ASGITransport(app=api), base_url="http://penstock.test")
+        async with client:
+            answers = [
+                (await client.request(method, path)).status_code
+                for method, path in (("GET", "/api/letters"), ("POST", "/api/letters"), ("GET", "/api/notices"))
+            ]
+    assert answers == [401, 401, 200]
+
+
+def test_a_screen_that_penstock_has_itself_is_refused():
+    app = Penstock("shop")
+    app.install(Extension(name="letters", screens={"/jobs": "My jobs"}))
+    with pytest.raises(InvalidExtension, match="its screen '/jobs' belongs to Penstock itself"):
+        create(app)
+
+
+def test_the_screens_of_penstock_are_those_of_its_menu():
+    menu = (Path(__file__).parents[2] / "ui/src/shell/screens.ts").read_text("utf-8")
+    own = {line.split('"')[1] for line in menu.splitlines() if "{ to: " in line and "brought: true" not in line}
+    assert own == pages.SCREENS
 
 
 def test_an_application_without_extensions_answers_no_address_of_one():

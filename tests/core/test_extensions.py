@@ -126,6 +126,33 @@ def test_an_invalid_name_is_refused():
         Extension(name="My Letters")
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"name": "penstock"}, "lower case letters"),
+        ({"name": "a", "extra": "nonsense"}, "Penstock has no extra 'nonsense'; it has all, articles, catalogue"),
+        (
+            {"name": "a", "events": {"a.b": ("loud", "x")}},
+            "its event 'a.b' has the level 'loud'; use one of debug, info",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_where_it_is_written(given: dict[str, Any], said: str):
+    with pytest.raises(InvalidExtension, match=said):
+        Extension(**given)
+
+
+def test_a_setting_of_another_extension_is_refused():
+    class Theirs(ExtensionSettings, env_prefix="PENSTOCK_LETTERS_"):
+        most: int = 7
+
+    app = Penstock("shop")
+    app.install(LETTERS)
+    with pytest.raises(InvalidExtension, match="its setting 'letters_most' belongs to the extension 'letters'"):
+        app.install(Extension(name="parcels", settings=Theirs))
+    assert list(app.extensions) == ["letters"]
+
+
 def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(extras, "installed", lambda extra: False)
     app = Penstock("shop")

@@ -1,6 +1,7 @@
 """An extension from outside the tree, installed by pip: it brings its stage, table, route, command and screen."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,13 @@ def penstock(installed: Path, url: str, *arguments: str, **variables: str) -> su
     )
 
 
+def test_its_files_are_those_of_the_page_about_extensions() -> None:
+    page = (ROOT / "docs" / "extensions.md").read_text("utf-8")
+    blocks = dict(re.findall(r"```python\n# (penstock_letters/\w+\.py)\n(.*?)```", page, re.DOTALL))
+    folder = ROOT / "tests" / "outside" / "letters"
+    assert blocks == {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in folder.rglob("*.py")}
+
+
 def test_it_is_found_and_brings_its_command_and_its_settings(installed: Path, bare_url: str) -> None:
     assert "letters    Write letters, and count them." in penstock(installed, bare_url, "--help").stdout
     shown = orjson.loads(penstock(installed, bare_url, "config", "show", "-o", "json", PENSTOCK_APP=_APP).stdout)
@@ -70,11 +78,16 @@ def test_its_application_runs_with_its_table_stage_route_and_screen_and_with_no_
             stages = {one["pipeline"] for one in client.get("/api/stages").json()["items"]}
             assert "letters.write" in stages and not stages & {"articles", "sites", "catalogue", "linking.search"}
             assert client.get("/api/articles").status_code == 404
+            assert client.post("/api/letters", params={"to": "Bob"}).status_code == 202
+            wait_until(
+                lambda: "Hello Bob" in client.get("/api/letters").json(), what="the second one", log=lambda: up.stderr
+            )
+        assert httpx2.get(f"{told['http']}/api/letters").status_code == 401
     finally:
         up.process.terminate()
         up.ended()
     counted = penstock(installed, bare_url, "letters", "count", "-o", "json")
-    assert orjson.loads(counted.stdout) == {"letters": 1}
+    assert orjson.loads(counted.stdout) == {"letters": 2}
     with psycopg.connect(bare_url) as inside:
         rows = inside.execute("select nspname from pg_namespace where nspname !~ '^(pg_|information_schema|public)'")
         assert {row[0] for row in rows} == {"penstock", "letters"}

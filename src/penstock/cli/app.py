@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from penstock import extras
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, UsageError
 from penstock.extension import Extension, declared, discovered
 from penstock.terminal.command import accept_global_options
 from penstock.terminal.groups import WholeSentences, new_app
@@ -77,7 +77,12 @@ class LazyCommands(TyperGroup):
         elif (extension := _bringing(cmd_name, ctx)) is not None:
             if extension.extra is not None:
                 extras.require(extension.extra, f"`penstock {cmd_name}`")
-            made = _made(*extension.commands[cmd_name], cmd_name)
+            says, module = extension.commands[cmd_name]
+            try:
+                importlib.import_module(module)
+            except ImportError as error:
+                raise extension.refused(f"importing {module} failed: {type(error).__name__}: {error}") from error
+            made = _made(says, module, cmd_name)
         else:
             return None
         return self.commands.setdefault(cmd_name, made)
@@ -119,23 +124,32 @@ def _brought_by(extensions: Iterable[Extension]) -> dict[str, str]:
 
 
 def _bringing(command: str, ctx: Any) -> Extension | None:
-    """Also one that the application lacks: its commands say so."""
-    for extensions in (_installed_in(ctx), declared()):
+    """Raises :class:`UsageError` for a command of an extension that the named application lacks."""
+    installed = _installed_in(ctx)
+    for extensions in (installed, declared()):
         _brought_by(extensions)
         for extension in extensions:
             if command in extension.commands:
+                if (named := _named(ctx)) is not None and extension not in installed:
+                    raise UsageError(
+                        f"The application {named} does not install the extension {extension.name!r}, which has the"
+                        f" command `penstock {command}`. Install it there, or name another application."
+                    )
                 return extension
     return None
 
 
 def _installed_in(ctx: Any) -> Sequence[Extension]:
     """Those of the application that was named, or all that run on this machine."""
-    named = (ctx and ctx.params.get("app")) or os.environ.get("PENSTOCK_APP")
-    if not named:
+    if (named := _named(ctx)) is None:
         return discovered()
     from penstock.core.loading import extensions_of
 
     return extensions_of(named)
+
+
+def _named(ctx: Any) -> str | None:
+    return (ctx and ctx.params.get("app")) or os.environ.get("PENSTOCK_APP") or None
 
 
 def module_of(name: str) -> str:

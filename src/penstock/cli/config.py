@@ -21,15 +21,16 @@ def register(app: typer.Typer) -> None:
     @command(app)
     def show(session: Session) -> None:
         """Every setting: its value, where it came from, what it does. Passwords are not shown."""
+        from penstock.config import setting_fields
         from penstock.core.loading import extensions_of
         from penstock.errors import UsageError
 
-        session.warn_of_unknown_variables()
         try:
             extensions = extensions_of(session.app_reference)
         except UsageError as error:
             session.out.warn(f"Settings of extensions are not shown. {error}")
             extensions = ()
+        session.warn_of_unknown_variables(setting_fields(kind for one in extensions for kind in one.settings_found()))
         rows = described(session.settings, session.options.overrides, extensions)
         columns = [
             Column(key="variable", title="setting"),
@@ -46,7 +47,7 @@ def described(
     """One row per setting, in the order they are declared; those of extensions come last."""
     from penstock.config import PREFIX, Settings, origin, setting_fields
 
-    kinds = [kind for one in extensions if (kind := one.find(one.settings)) is not None]
+    kinds = [kind for one in extensions for kind in one.settings_found()]
     values = {Settings: settings} | {kind: settings.of(kind) for kind in kinds}
 
     return [

@@ -12,6 +12,9 @@ from penstock.terminal.readable import clean
 from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from penstock.extension import Extension
     from penstock.insight.doctor import Finding
 
 _MARKS = {"ok": "ok  ", "warn": "WARN", "bad": "BAD "}
@@ -27,25 +30,40 @@ def register(app: typer.Typer) -> None:
         from penstock.errors import DatabaseError
         from penstock.insight.doctor import Finding, Health, worst
 
+        extensions, refused = _extensions(session)
+        settled = [*_settings(extensions), *refused]
         try:
-            findings = await _examine(session)
+            findings = await _examine(session, extensions)
         except DatabaseError as error:
             sentence, _, rest = str(error).partition(". ")
             away = Finding(check="connection", health=Health.BAD, finding=f"{sentence}.", fix=rest or None)
-            _show(session, [*_settings(), away])
+            _show(session, [*settled, away])
             return exit_code_of(error)
-        findings = [*_settings(), *findings]
+        findings = [*settled, *findings]
         _show(session, findings)
         return 1 if worst(findings) is Health.BAD else 0
 
 
-def _settings() -> "list[Finding]":
+def _extensions(session: Session) -> "tuple[tuple[Extension, ...], list[Finding]]":
+    """Of the named application, or of all on this machine; or what keeps them from being read."""
+    from penstock.core.loading import extensions_of
+    from penstock.insight.doctor import Finding, Health
+
+    try:
+        return extensions_of(session.app_reference), []
+    except UsageError as error:
+        fix = "Correct or uninstall it; the other findings stand."
+        return (), [Finding(check="extensions", health=Health.BAD, finding=str(error), fix=fix)]
+
+
+def _settings(extensions: "Sequence[Extension]") -> "list[Finding]":
     """Not a check of the database: needed also when that is away, as it may be the reason."""
     from penstock.config import setting_fields, unknown_variables
     from penstock.extension import declared_settings
     from penstock.insight.doctor import Finding, Health
 
-    unknown = unknown_variables(further=setting_fields(declared_settings()))
+    kinds = [*declared_settings(), *(kind for one in extensions for kind in one.settings_found())]
+    unknown = unknown_variables(further=setting_fields(kinds))
     if not unknown:
         return [Finding(check="settings", health=Health.OK, finding="Every PENSTOCK_ variable is a setting.")]
     return [
@@ -53,26 +71,20 @@ def _settings() -> "list[Finding]":
     ]
 
 
-async def _examine(session: Session) -> "list[Finding]":
+async def _examine(session: Session, extensions: "Sequence[Extension]") -> "list[Finding]":
     from penstock.cli import database
-    from penstock.core.loading import extensions_of
-    from penstock.insight.doctor import Finding, Health, examine
+    from penstock.insight.doctor import examine
     from penstock.storage import database as links
     from penstock.storage import migrate
 
-    settings, named = session.settings, session.app_reference
-    try:
-        extensions, refused = extensions_of(named), []
-    except UsageError as error:
-        fix = "Correct or uninstall it; the other findings stand."
-        extensions, refused = (), [Finding(check="extensions", health=Health.BAD, finding=str(error), fix=fix)]
+    settings = session.settings
     async with database.opened(settings) as place:
         connection = await links.connect(settings, place.url, purpose="doctor")
         try:
             home = None if place.server is None else place.server.home
-            if named is None:  # of all on this machine, those that this database has been used with
+            if session.app_reference is None:  # of all on this machine, those that this database has been used with
                 extensions = await migrate.present(connection, extensions)
-            return [*refused, *await examine(connection, settings, home=home, extensions=extensions)]
+            return await examine(connection, settings, home=home, extensions=extensions)
         finally:
             connection.terminate()
 

@@ -24,6 +24,11 @@ _FOR_EVER = "public, max-age=31536000, immutable"
 # These keep their names.
 _ASK_AGAIN = "no-cache"
 _NO_SCREENS = frozenset({"assets"})
+# Where the menu leads to pages of the console itself.
+SCREENS = frozenset(
+    {"/", "/upload", "/jobs", "/pending", "/stages", "/workers", "/limits", "/schedules", "/errors"}
+    | {"/dead-letters", "/audit", "/settings"}
+)
 _NOT_BUILT = "The web pages were not built. Run `make ui`; the API is there all the same, see /api/openapi.json."
 
 

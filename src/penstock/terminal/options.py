@@ -20,7 +20,7 @@ class Format(enum.StrEnum):
 # One declaration for all commands. None means not given: an option after the command wins over one before it.
 OutputOption = Annotated[Format | None, typer.Option("--output", "-o", help="text for people, json for programs.")]
 AppOption = Annotated[
-    str | None, typer.Option("--app", metavar="MODULE:NAME", help="The application; also PENSTOCK_APP.")
+    str | None, typer.Option("--app", metavar="MODULE:NAME", is_eager=True, help="The application; also PENSTOCK_APP.")
 ]
 DatabaseOption = Annotated[
     str | None,

@@ -146,7 +146,8 @@ async def _with_session(request: Request, actor: Annotated[Actor, Depends(curren
 
 # viewer: reads its own objects and the fleet's state. operator: submits and controls its own work, and runs the fleet.
 # admin: also others' objects (audited), users and tokens.
-Viewer = Annotated[Actor, Depends(_AtLeast(Role.viewer))]
+viewer = _AtLeast(Role.viewer)
+Viewer = Annotated[Actor, Depends(viewer)]
 Operator = Annotated[Actor, Depends(_AtLeast(Role.operator))]
 Admin = Annotated[Actor, Depends(_AtLeast(Role.admin))]
 # Of any role, and by the session cookie.

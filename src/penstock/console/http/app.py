@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 
 from penstock.application import Penstock
@@ -13,7 +13,7 @@ from penstock.console import pages
 from penstock.console.files import importing
 from penstock.console.grids import selection_actions
 from penstock.console.http import problems
-from penstock.console.http.actor import is_known
+from penstock.console.http.actor import is_known, viewer
 from penstock.console.http.body_limits import BodyLimits
 from penstock.console.http.cursors import Cursors
 from penstock.console.http.ground import Ground
@@ -51,8 +51,11 @@ def create(app: Penstock, *, live: Live | None = None) -> FastAPI:
         redoc_url=None,
     )
     problems.install(api)
-    for router in (*routers(), *extension_routers(app), pages.router()):
+    for router in routers():
         api.include_router(router)
+    for router, dependencies in extension_routers(app):
+        api.include_router(router, dependencies=dependencies)
+    api.include_router(pages.router())
     api.state.live = beside
     api.add_middleware(BodyLimits, settings=lambda: app.settings, is_known=is_known)
     # Outside of the limits, so that a refused body has an id and a line in the log as well.
@@ -60,21 +63,25 @@ def create(app: Penstock, *, live: Live | None = None) -> FastAPI:
     return api
 
 
-def extension_routers(app: Penstock) -> list[APIRouter]:
-    """Of what the application has installed. Raises :class:`InvalidExtension` where two answer the same address."""
+def extension_routers(app: Penstock) -> list[tuple[APIRouter, list[Any]]]:
+    """Of what the application has installed, with what is asked before each of its routes. Raises
+    :class:`InvalidExtension` where two answer the same address or lead to the same screen."""
     taken = {address: "Penstock itself" for router in routers() for address in addresses_of(router)}
-    found = []
+    found: list[tuple[APIRouter, list[Any]]] = []
     for extension in app.extensions.values():
-        router = extension.find(extension.router)
-        if router is None:
-            continue
-        if not isinstance(router, APIRouter):
-            raise extension.refused(f"its router is a {type(router).__name__}, not an APIRouter of FastAPI")
-        for address in addresses_of(router):
-            if (owner := taken.get(address)) is not None:
-                raise extension.refused(f"its route {address} belongs to {owner} already")
-        taken |= dict.fromkeys(addresses_of(router), f"the extension {extension.name!r}")
-        found.append(router)
+        for name in sorted(extension.screens.keys() & pages.SCREENS):
+            raise extension.refused(f"its screen {name!r} belongs to Penstock itself")
+        for brought, dependencies in ((extension.router, [Depends(viewer)]), (extension.public_router, [])):
+            router = extension.find(brought)
+            if router is None:
+                continue
+            if not isinstance(router, APIRouter):
+                raise extension.refused(f"its router is a {type(router).__name__}, not an APIRouter of FastAPI")
+            for address in addresses_of(router):
+                if (owner := taken.get(address)) is not None:
+                    raise extension.refused(f"its route {address} belongs to {owner} already")
+            taken |= dict.fromkeys(addresses_of(router), f"the extension {extension.name!r}")
+            found.append((router, dependencies))
     return found
 
 

@@ -14,6 +14,6 @@ def register(app: typer.Typer) -> None:
 
     @command(app)
     async def write(session: Session, to: str) -> None:
-        """Have one written."""
+        """Enqueue a letter."""
         task = await (await session.serving_app()).enqueue("letters.write", {"to": to})
         session.out.show({"task": task.id}, f"task {task.id}")

@@ -8,5 +8,5 @@ def install(app: Penstock) -> None:
         text = f"{app.settings.of(LettersSettings).greeting} {to}"
         async with app.connection() as connection:
             await connection.execute("insert into letters.letters (text) values ($1)", text)
-        app.events.emit("letters.written")
+        app.events.emit("letters.written", to=to)
         return text

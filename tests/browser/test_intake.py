@@ -123,7 +123,7 @@ def test_a_list_goes_from_the_desk_through_preview_and_upload_to_where_each_valu
     preview = page.get_by_role("region", name="Preview of the rows")
     expect(preview.get_by_text(XSS)).to_be_visible()
     expect(page.get_by_label("What EAN is")).to_have_value("gtin")
-    expect(page.get_by_label("What to do with it")).to_have_value("catalogue")
+    expect(page.get_by_label("Pipeline", exact=True)).to_have_value("catalogue")
     assert looker.axe(page) == []
     # What is changed is looked at again, and stands in the address where it is about reading.
     page.get_by_label("What EAN is").select_option("")

@@ -1,7 +1,7 @@
 """The frame around every screen."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.looking import Looker
 from tests.browser.world import World
@@ -134,6 +134,15 @@ def test_an_application_without_extensions_shows_no_screen_of_one(looker: Looker
         page.goto(f"{world.address}/articles")
         expect(page.get_by_text("Articles is not installed")).to_be_visible()
         assert looker.axe(page) == []
+        # It takes no files, and has nothing that the demonstration needs.
+        page.goto(f"{world.address}/")
+        expect(page.get_by_role("heading", name="No jobs yet")).to_be_visible()
+        expect(page.get_by_text("penstock demo")).to_have_count(0)
+        page.goto(f"{world.address}/upload")
+        file = FilePayload(name="list.csv", mimeType="text/csv", buffer=b"name\nlamp\n")
+        page.locator("input[type=file]").set_input_files(file)
+        expect(page.get_by_text("None takes this file")).to_be_attached()
+        expect(page.get_by_role("button", name="Upload 1 row")).to_be_disabled()
         page.goto("about:blank")
     finally:
         world.stop()

@@ -13,3 +13,12 @@ export function usePipelineNames(chosen: string | undefined): string[] {
   const names = found.data ?? [];
   return chosen === undefined || names.includes(chosen) ? names : [...names, chosen];
 }
+
+/** The pipelines that take files. They change with a deploy only. */
+export function usePipelines() {
+  return useQuery({
+    queryKey: ["pipelines"],
+    queryFn: ({ signal }) => ask(api.GET("/api/pipelines", { signal })),
+    staleTime: 300_000,
+  });
+}

@@ -3,7 +3,8 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { Upload as UploadIcon, X } from "lucide-react";
 import { useState } from "react";
-import { api, ask, type Schemas } from "~/api/client";
+import type { Schemas } from "~/api/client";
+import { usePipelines } from "~/api/pipelines";
 import { Loading, Trouble } from "~/blocks/Trouble";
 import { bytes, count, many } from "~/blocks/wording";
 import { Allowed } from "~/shell/Allowed";
@@ -29,11 +30,7 @@ export function Prepare({ chosen }: { chosen: Chosen }) {
   const [name, setName] = useState("");
   const { pipeline, encoding, delimiter, header, sheet } = reading;
 
-  const pipelines = useQuery({
-    queryKey: ["pipelines"],
-    queryFn: ({ signal }) => ask(api.GET("/api/pipelines", { signal })),
-    staleTime: 300_000,
-  });
+  const pipelines = usePipelines();
   const preview = useQuery({
     queryKey: ["preview", number, pipeline, encoding, delimiter, header, sheet, roles],
     queryFn: ({ signal }) => fetchPreview(files, { pipeline, encoding, delimiter, header, sheet }, roles, signal),
@@ -52,6 +49,7 @@ export function Prepare({ chosen }: { chosen: Chosen }) {
 
   const found = preview.data;
   const chosenName = pipeline ?? found?.pipeline ?? undefined;
+  const fitting = pipelines.data && found && pipelinesFor(pipelines.data.items, found, chosenName);
   const definition = pipelines.data?.items.find((one) => one.name === chosenName);
   const size = files.reduce((sum, file) => sum + file.size, 0);
   const shownName = files.length === 1 ? files[0]?.name : `${many(files.length, "file")}`;
@@ -76,7 +74,7 @@ export function Prepare({ chosen }: { chosen: Chosen }) {
           <Button variant="default" leftSection={<X size={14} aria-hidden />} onClick={leave}>
             Another file
           </Button>
-          <Allowed role="operator" unless={notYet(preview.isPending, preview.error, found, chosenName)}>
+          <Allowed role="operator" unless={notYet(preview.isPending, preview.error, found, chosenName, fitting)}>
             <Button leftSection={<UploadIcon size={14} aria-hidden />} onClick={start}>
               {found?.rowsEstimate ? `Upload ${amount(found)}` : "Upload"}
             </Button>
@@ -91,7 +89,7 @@ export function Prepare({ chosen }: { chosen: Chosen }) {
         found && (
           <Stack gap="md" aria-busy={preview.isPlaceholderData} data-preview={preview.isPlaceholderData ? "old" : "fresh"}>
             <Group align="flex-end" gap="sm">
-              <PipelineSelect list={pipelines.data?.items ?? []} found={found} value={chosenName} onChange={(value) => read({ pipeline: value })} />
+              <PipelineSelect fitting={fitting ?? []} value={chosenName} onChange={(value) => read({ pipeline: value })} />
               <TextInput label="Name of the job" placeholder={shownName} maxLength={200} value={name} onChange={(event) => setName(event.currentTarget.value)} />
               <HowToRead found={found} reading={reading} onChange={read} />
             </Group>
@@ -105,7 +103,7 @@ export function Prepare({ chosen }: { chosen: Chosen }) {
             {found.columns.length > 0 && (
               <PreviewTable found={found} roles={definition?.roles ?? []} onRole={(column, role) => setRoles(given(found.columns, column, role, definition?.roles ?? []))} />
             )}
-            {(found.kind === "image" || found.kind === "zip") && <Pictures files={files} found={found} />}
+            {isPictures(found) && <Pictures files={files} found={found} />}
           </Stack>
         )
       )}
@@ -113,23 +111,30 @@ export function Prepare({ chosen }: { chosen: Chosen }) {
   );
 }
 
-function PipelineSelect({ list, found, value, onChange }: { list: Schemas["PipelineItem"][]; found: Preview; value?: string; onChange: (value: string) => void }) {
-  const pictures = found.kind === "image" || found.kind === "zip";
-  const fitting = list.filter((one) => (pictures ? one.takesImages : one.takesRows) || one.name === value);
+function PipelineSelect({ fitting, value, onChange }: { fitting: Schemas["PipelineItem"][]; value?: string; onChange: (value: string) => void }) {
   return (
     <NativeSelect
-      label="What to do with it"
+      label="Pipeline"
       value={value ?? ""}
       onChange={(event) => onChange(event.currentTarget.value)}
-      data={[...(value === undefined ? [{ value: "", label: "Choose", disabled: true }] : []), ...fitting.map((one) => one.name)]}
+      data={[...(value === undefined ? [{ value: "", label: fitting.length > 0 ? "Choose" : "None takes this file", disabled: true }] : []), ...fitting.map((one) => one.name)]}
     />
   );
 }
 
-function notYet(pending: boolean, error: unknown, found: Preview | undefined, pipeline: string | undefined): string | null {
+function isPictures(found: Preview): boolean {
+  return found.kind === "image" || found.kind === "zip";
+}
+
+function pipelinesFor(list: Schemas["PipelineItem"][], found: Preview, chosen: string | undefined): Schemas["PipelineItem"][] {
+  return list.filter((one) => (isPictures(found) ? one.takesImages : one.takesRows) || one.name === chosen);
+}
+
+function notYet(pending: boolean, error: unknown, found: Preview | undefined, pipeline: string | undefined, fitting: Schemas["PipelineItem"][] | undefined): string | null {
   if (pending) return "The file is being looked at.";
   if (error) return "The file could not be looked at.";
-  if (pipeline === undefined) return "Choose what to do with it.";
+  if (pipeline === undefined && found && fitting?.length === 0) return `No pipeline of this application takes ${isPictures(found) ? "images" : "rows of files"}.`;
+  if (pipeline === undefined) return "Choose a pipeline.";
   const blocking = found?.problems.find((one) => one.blocks);
   return blocking ? blocking.sentence : null;
 }
@@ -140,6 +145,6 @@ function kindWord(kind: Preview["kind"]): string | null {
 
 function amount(found: Preview): string | null {
   if (found.rowsEstimate === null) return null;
-  const word = found.kind === "image" || found.kind === "zip" ? "image" : "row";
+  const word = isPictures(found) ? "image" : "row";
   return found.rowsExact ? many(found.rowsEstimate, word) : `${count(found.rowsEstimate, true)} ${word}s`;
 }

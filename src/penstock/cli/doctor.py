@@ -1,19 +1,21 @@
 """`penstock doctor`"""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import typer
 
-from penstock.errors import UsageError
+from penstock.cli import database
+from penstock.config import setting_fields, unknown_variables
+from penstock.core.loading import extensions_of
+from penstock.errors import DatabaseError, UsageError
+from penstock.extension import declared_settings
+from penstock.insight.doctor import CHECKS, Finding, Health, examine, worst
+from penstock.observe.finding import Check
+from penstock.storage import database as links
 from penstock.terminal.command import command
 from penstock.terminal.errors import exit_code_of
 from penstock.terminal.readable import clean
 from penstock.terminal.session import Session
-
-if TYPE_CHECKING:
-    from penstock.insight.doctor import Finding
-    from penstock.observe.finding import Check
 
 _MARKS = {"ok": "ok  ", "warn": "WARN", "bad": "BAD "}
 
@@ -25,9 +27,6 @@ def register(app: typer.Typer) -> None:
 
         Needs no migrated schema: also for a database that is old, damaged or only half set up.
         """
-        from penstock.errors import DatabaseError
-        from penstock.insight.doctor import Finding, Health, worst
-
         try:
             findings = await _examine(session)
         except DatabaseError as error:
@@ -40,12 +39,8 @@ def register(app: typer.Typer) -> None:
         return 1 if worst(findings) is Health.BAD else 0
 
 
-def _settings() -> "list[Finding]":
+def _settings() -> list[Finding]:
     """Not a check of the database: needed also when that is away, as it may be the reason."""
-    from penstock.config import setting_fields, unknown_variables
-    from penstock.extension import declared_settings
-    from penstock.insight.doctor import Finding, Health
-
     unknown = unknown_variables(further=setting_fields(declared_settings()))
     if not unknown:
         return [Finding(check="settings", health=Health.OK, finding="Every PENSTOCK_ variable is a setting.")]
@@ -54,11 +49,7 @@ def _settings() -> "list[Finding]":
     ]
 
 
-async def _examine(session: Session) -> "list[Finding]":
-    from penstock.cli import database
-    from penstock.insight.doctor import CHECKS, Finding, Health, examine
-    from penstock.storage import database as links
-
+async def _examine(session: Session) -> list[Finding]:
     settings = session.settings
     try:
         checks, refused = (*CHECKS, *_brought(session)), []
@@ -74,14 +65,12 @@ async def _examine(session: Session) -> "list[Finding]":
             connection.terminate()
 
 
-def _brought(session: Session) -> "list[Check]":
+def _brought(session: Session) -> list[Check]:
     """By the extensions of the named application, or of all on this machine."""
-    from penstock.core.loading import extensions_of
-
     return [check for one in extensions_of(session.app_reference) for check in one.find(one.checks)]
 
 
-def _show(session: Session, findings: "list[Finding]") -> None:
+def _show(session: Session, findings: list[Finding]) -> None:
     if session.out.json:
         session.out.emit([asdict(one) for one in findings])
         return

@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import Match
 from starlette.types import Scope
 
-from penstock.console.http import login_page
+from penstock.console.http.login import message_page
 from penstock.console.http.problems import nothing_at
 
 WEB = Path(__file__).with_name("web")
@@ -77,7 +77,7 @@ def _document(web: Path) -> HTMLResponse:
     try:
         text = (web / "index.html").read_text("utf-8")
     except FileNotFoundError:
-        return login_page.tell(_NOT_BUILT, 503)
+        return message_page(_NOT_BUILT, 503)
     nonce = secrets.token_urlsafe(16)
     return HTMLResponse(text.replace(_NONCE, nonce), headers={"Content-Security-Policy": _policy(nonce)})
 

@@ -7,7 +7,7 @@ and the task that reads the rows appear in one transaction.
 import asyncio
 import hashlib
 import tempfile
-from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Generator, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from penstock.application import Penstock
-from penstock.console.files import csv_rows, files, inputs, kinds, xlsx_rows
+from penstock.console.files import csv_rows, files, kinds, xlsx_rows
 from penstock.console.files.export.formulas import unguard
 from penstock.console.files.files import StoredFile, plain_name
 from penstock.console.files.refused import FileRefused
@@ -28,6 +28,7 @@ from penstock.core.enqueue import EnqueueOptions, create_job, encoded_rows, prep
 from penstock.core.payload import clean_text
 from penstock.core.registering import first_stage
 from penstock.errors import UnknownTask, UsageError
+from penstock.model import MAX_INPUT_BYTES
 from penstock.storage import audit, imports, jobs, tasks
 
 IMPORT = "penstock.import"
@@ -136,7 +137,7 @@ async def _recognise(
     if found[0] in ("image", "zip"):
         if not pipeline.takes_images:
             raise FileRefused(f"{pipeline.name} takes no images.", "Upload a CSV or XLSX file.")
-        listed = [inputs.of_image(number, one.id, one.name) for number, one in enumerate(stored, start=1)]
+        listed = [input_of_image(number, one.id, one.name) for number, one in enumerate(stored, start=1)]
         return _Recognised(kind="images", columns=("Image",), shape={}, inputs=listed if found[0] == "image" else None)
     if not pipeline.takes_rows:
         raise FileRefused(f"{pipeline.name} takes no rows of files.", "Send its items as JSON.")
@@ -160,7 +161,7 @@ def _table(kind: str, submission: Submission, stored: StoredFile, copy: Path) ->
         return found
     chunks = iter((stored.head, b""))
     rows = csv_rows.read(lambda: next(chunks), shape)
-    some = list(islice(inputs.of_rows(rows, safe=submission.safe), _AT_ONCE_ROWS + 1))
+    some = list(islice(inputs_of_rows(rows, safe=submission.safe), _AT_ONCE_ROWS + 1))
     return replace(found, inputs=some) if len(some) <= _AT_ONCE_ROWS else found
 
 
@@ -315,3 +316,24 @@ def _cell(value: Any) -> str:
             return ""
         case _:
             return orjson.dumps(value).decode()
+
+
+_LONG_ROW = "Shorten its cells, or leave out columns that are not needed."
+
+
+def inputs_of_rows(rows: Iterable[list[str]], *, safe: bool, skip: int = 0) -> Generator[str]:
+    """Numbered from 1, as people see them. ``safe``: undo the apostrophes of a *safe* export. ``skip``: rows that are
+    stored already."""
+    dumps = orjson.dumps
+    for number, cells in enumerate(rows, start=1):
+        if number <= skip:
+            continue
+        text = dumps({"row": number, "cells": [unguard(cell) for cell in cells] if safe else cells})
+        if len(text) > MAX_INPUT_BYTES:
+            problem = f"it is {len(text):,} bytes long; at most {MAX_INPUT_BYTES:,} are kept."
+            raise FileRefused(problem, _LONG_ROW, row=number)
+        yield text.decode()
+
+
+def input_of_image(row: int, file_id: int, name: str) -> str:
+    return orjson.dumps({"row": row, "image": {"file_id": file_id, "name": name}}).decode()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.console.people import credentials
 from penstock.console.storage import login_links, sessions, tokens, users
+from penstock.console.storage.sessions import Session
 from penstock.console.storage.tokens import Token
 from penstock.console.storage.users import User
 from penstock.control.acting import By, Role
@@ -260,3 +261,33 @@ async def _new_link(connection: Any, user: User, by: By) -> str:
     )
     await audit.append(connection, by.entry("login.link", kind="user", object=user.name, owner=user.name))
     return code
+
+
+# They last a week at most, so that more are hardly ever there.
+MOST_SESSIONS = 200
+
+
+async def list_sessions(app: "Penstock", name: str, *, secret: str | None) -> list[Session]:
+    """Those that count, the last used first; ``secret`` is the cookie of the one that asks."""
+    async with app.connection() as connection:
+        return await sessions.listing(connection, name, hash=_hashed(secret), limit=MOST_SESSIONS)
+
+
+async def end_session(app: "Penstock", session_id: int, *, by: By) -> None:
+    async with changing(app) as connection:
+        if not await sessions.revoke_one(connection, session_id, user_name=by.actor):
+            raise NotKnown(kind="session", name=str(session_id))
+        await audit.append(connection, by.entry("session.end", kind="session", object=session_id, owner=by.actor))
+
+
+async def end_other_sessions(app: "Penstock", *, secret: str | None, by: By) -> int:
+    """All but the one that asks."""
+    async with changing(app) as connection:
+        ended = await sessions.revoke_others(connection, by.actor, keep=_hashed(secret))
+        about = {"kind": "user", "object": by.actor, "owner": by.actor}
+        await audit.append(connection, by.entry("session.end_others", **about, ended=ended))
+    return ended
+
+
+def _hashed(secret: str | None) -> bytes | None:
+    return None if secret is None else credentials.hashed(secret)

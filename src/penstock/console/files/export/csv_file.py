@@ -11,9 +11,8 @@ from enum import StrEnum
 from typing import IO
 
 from penstock.application import Penstock
-from penstock.console.files.export.edits import Edits
 from penstock.console.files.export.formulas import BEGINNINGS, PATTERN, guard
-from penstock.console.files.export.layout import Layout
+from penstock.console.files.export.layout import Edits, Layout
 from penstock.console.storage import exports
 from penstock.console.storage.exports import Guard, Page
 

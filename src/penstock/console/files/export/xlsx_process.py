@@ -55,7 +55,7 @@ async def _run(asked: dict[str, Any], told: Told | None) -> dict[str, Any]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "penstock.console.files.export.xlsx_child",
+        "penstock.console.files.export.xlsx_file",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -1,4 +1,5 @@
-"""`POST /api/jobs`: files, images, rows or a reference in; an answer as soon as they are safe."""
+"""`POST /api/jobs`: files, images, rows or a reference in; an answer as soon as they are safe. `GET /api/pipelines`:
+what takes them, and what can be chosen for it."""
 
 import json
 import re
@@ -22,14 +23,16 @@ from penstock.console.files.submit import (
     submit_files,
     submit_items,
 )
-from penstock.console.http.actor import Actor, Operator
+from penstock.console.http.actor import Actor, Operator, Viewer
 from penstock.console.http.bodies import form_of, media_type, takes, text_fields, validated
-from penstock.console.http.ground import Ground, ground_of
+from penstock.console.http.ground import Ground, Here, ground_of
 from penstock.console.http.parameters import Name, Text
 from penstock.console.http.problems import Problem, documented
 from penstock.console.http.wire import Wire
+from penstock.core.define import PipelineDefinition
 
 router = APIRouter(prefix="/api/jobs", tags=["jobs"], responses=documented(409, 411, 413, 415, 429))
+pipelines = APIRouter(prefix="/api/pipelines", tags=["jobs"], responses=documented())
 _MOST_FILES = 10_000
 _MOST_ITEMS = 100_000
 _JSON_BYTES = 16 * 1024 * 1024
@@ -208,3 +211,51 @@ def _only_pipeline(ground: Ground) -> str:
 async def _chunks(part: UploadFile) -> AsyncIterator[bytes]:
     while chunk := await part.read(_READ_BYTES):
         yield chunk
+
+
+# ---------------------------------------------------------------- what files can be sent to
+
+
+class PipelineOption(Wire):
+    """A field of the form. `order`: some of `choices`, in the order in which they are to be taken."""
+
+    name: str
+    kind: Literal["text", "number", "flag", "order"]
+    label: str
+    help: str
+    default: Any
+    choices: list[str]
+
+
+class PipelineItem(Wire):
+    name: str
+    about: str = Field(description="What it is for, in a sentence or two.")
+    takes_rows: bool
+    takes_images: bool
+    roles: list[str] = Field(description="What its columns can mean; given in the option `roles` as role: heading.")
+    options: list[PipelineOption]
+    result_columns: list[str]
+
+
+class PipelineList(Wire):
+    items: list[PipelineItem]
+    max_upload_bytes: int
+
+
+@pipelines.get("", operation_id="listPipelines")
+async def list_pipelines(ground: Here, actor: Viewer) -> PipelineList:
+    """Those that files can be sent to, by name."""
+    found = sorted(ground.app.pipelines.values(), key=lambda one: one.name)
+    return PipelineList(
+        items=[_item(one) for one in found if takes_files(one)], max_upload_bytes=ground.settings.max_upload_bytes
+    )
+
+
+def takes_files(pipeline: PipelineDefinition) -> bool:
+    return not pipeline.internal and (pipeline.takes_rows or pipeline.takes_images)
+
+
+def _item(pipeline: PipelineDefinition) -> PipelineItem:
+    offer = pipeline.offer
+    roles, options = ((), ()) if offer is None else (offer.roles, offer.options())
+    return PipelineItem.from_record(pipeline, roles=roles, options=options)

@@ -10,9 +10,9 @@ from pydantic import Field
 from penstock.console.http import moves
 from penstock.console.http.actor import Actor, Operator, Viewer
 from penstock.console.http.ground import Ground, Here
-from penstock.console.http.item_wire import copy_of
 from penstock.console.http.ownership import look_at_task, owner_of_task
 from penstock.console.http.problems import documented
+from penstock.console.http.routes.items import copy_of
 from penstock.console.http.wire import ItemMoves, TaskId, Wire
 from penstock.control import tasks as steering
 from penstock.insight import task_views

@@ -24,8 +24,7 @@ from penstock.console.http.actor import Operator
 from penstock.console.http.bodies import form_of, media_type, takes, validated
 from penstock.console.http.ground import Ground, ground_of
 from penstock.console.http.problems import Problem, documented
-from penstock.console.http.routes.pipelines import takes_files
-from penstock.console.http.routes.submit import Options, form_described, form_fields
+from penstock.console.http.routes.submit import Options, form_described, form_fields, takes_files
 from penstock.console.http.wire import MOST_ID, Wire
 from penstock.core.define import PipelineDefinition
 

@@ -188,9 +188,12 @@ async def _create(
         await file_table.belong(connection, [one.id for one in stored], job_id)
         await imports.create(connection, job_id=job_id, file_id=first.id, kind=found.kind, shape=found.shape)
         if found.inputs is not None:
-            await _store_all(
-                app, connection, pipeline, submission, job_id, found.inputs, sum(one.size_bytes for one in stored)
-            )
+            # A small file: its rows are there when the answer is.
+            why, size_bytes = "a small file: stored at once", sum(one.size_bytes for one in stored)
+            await imports.advance(connection, job_id, before=0, rows=rows, bytes_read=size_bytes, why=why)
+            options = EnqueueOptions(owner=submission.owner, job_id=job_id)
+            await app.store_rows(connection, pipeline, found.inputs, options)
+            await imports.finish(connection, job_id, "stored")
         else:
             # The owner's lane: files of one person do not hold up those of another.
             options = EnqueueOptions(owner=submission.owner)
@@ -198,22 +201,6 @@ async def _create(
             task_id, _ = await tasks.enqueue(connection, prepare(importing, {"job": job_id}, options))
             await imports.assign(connection, job_id, task_id)
     return Submitted(job_id=job_id, created=True, file_id=first.id, duplicate_of=duplicate)
-
-
-async def _store_all(
-    app: Penstock,
-    connection: Any,
-    pipeline: PipelineDefinition,
-    submission: Submission,
-    job_id: int,
-    rows: Sequence[str],
-    size_bytes: int,
-) -> None:
-    """A small file: its rows are there when the answer is."""
-    why = "a small file: stored at once"
-    await imports.advance(connection, job_id, before=0, rows=len(rows), bytes_read=size_bytes, why=why)
-    await app.store_rows(connection, pipeline, rows, EnqueueOptions(owner=submission.owner, job_id=job_id))
-    await imports.finish(connection, job_id, "stored")
 
 
 async def submit_items(

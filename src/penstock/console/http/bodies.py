@@ -115,15 +115,15 @@ class BodyLimits:
         anonymous_seconds: float = _ANONYMOUS_SECONDS,
     ) -> None:
         self._app = app
-        self._settings = settings
-        self._is_known = is_known
-        self._anonymous_seconds = anonymous_seconds
+        self.settings = settings
+        self.is_known = is_known
+        self.anonymous_seconds = anonymous_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        body = _Body(scope, receive, self._settings, self._is_known, self._anonymous_seconds)
+        body = _Body(self, Request(scope), receive)
 
         async def sending(message: Message) -> None:
             body.answered = True
@@ -135,20 +135,11 @@ class BodyLimits:
 class _Body:
     """Of one request, counted while it comes."""
 
-    def __init__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        settings: Callable[[], Settings],
-        is_known: IsKnown,
-        anonymous_seconds: float,
-    ) -> None:
+    def __init__(self, limits: BodyLimits, request: Request, receive: Receive) -> None:
         self.answered = False
-        self._settings = settings
-        self._request = Request(scope)
+        self._limits = limits
+        self._request = request
         self._receive = receive
-        self._is_known = is_known
-        self._seconds = anonymous_seconds
         self._until: float | None = None
         self._known = False
         self._complete = False
@@ -161,7 +152,7 @@ class _Body:
             return await self._after_the_answer()
         try:
             if self._until is None:
-                self._until = asyncio.get_running_loop().time() + self._seconds
+                self._until = asyncio.get_running_loop().time() + self._limits.anonymous_seconds
                 await self._allow(_announced_bytes(self._request))
             message = await self._in_time()
             self._seen_bytes += len(message.get("body", b""))
@@ -189,8 +180,8 @@ class _Body:
                 if not await self._ask():
                     raise Problem(
                         408,
-                        f"The body was not complete within {self._seconds:g} s, the limit for requests without valid"
-                        " credentials. Send it faster, or with a valid token.",
+                        f"The body was not complete within {self._limits.anonymous_seconds:g} s, the limit for requests"
+                        " without valid credentials. Send it faster, or with a valid token.",
                     ) from None
         return await self._receive()
 
@@ -203,13 +194,13 @@ class _Body:
     async def _ask(self) -> bool:
         """A route that asked by itself who is there has left a note."""
         if not self._known:
-            self._known = getattr(self._request.state, "known", False) or await self._is_known(self._request)
+            self._known = getattr(self._request.state, "known", False) or await self._limits.is_known(self._request)
         return self._known
 
     def _route_bytes(self) -> int:
         """The router has found the route before anybody reads the body."""
         limits = limits_of(getattr(self._request.scope.get("route"), "endpoint", None))
-        return limits.bytes_of(self._request.headers.get("content-type", ""), self._settings())
+        return limits.bytes_of(self._request.headers.get("content-type", ""), self._limits.settings())
 
 
 def _announced_bytes(request: Request) -> int:

@@ -75,10 +75,8 @@ async def show(ground: Here, actor: Viewer) -> Overview:
         newest = await job_views.page(connection, before=None, owner=actor.name, limit=_NEWEST)
         imported = await imports.get_many(connection, [job.id for job in newest])
     own = await dead_letters.page(ground.app, dead_letters.DeadLetterFilter(owner=actor.name), limit=_NEWEST)
-    return Overview(
-        read_at=seen.read_at,
-        database=seen.database,
-        size_bytes=seen.size_bytes,
+    return Overview.from_record(
+        seen,
         totals=_totals(seen),
         workers=[WorkerItem.from_record(view) for view in seen.workers],
         stages=[stage_of(view) for view in seen.stages],

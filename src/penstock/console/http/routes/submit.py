@@ -4,8 +4,9 @@ what takes them, and what can be chosen for it."""
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
 from fastapi import APIRouter, Header, Request
@@ -55,6 +56,9 @@ class Options(Wire):
     sheet: Name | None = None
     safe: bool = False
     options: dict[str, Any] = Field(default_factory=dict)
+
+
+Chosen = TypeVar("Chosen", bound=Options)
 
 
 class JsonBody(Options):
@@ -120,29 +124,32 @@ async def submit(
 
 async def _files(ground: Ground, actor: Actor, request: Request, key: str | None) -> Submitted:
     """Read to the end first: an upload that is cut leaves nothing."""
-    form = await form_of(request, most_files=_MOST_FILES)
+    async with form_sent(request, Options, most_files=_MOST_FILES) as (uploads, chosen):
+        sent = [Upload(name=part.filename or "file", chunks=_chunks(part)) for part in uploads]
+        submission = _submission(ground, actor, chosen, key, file_name=sent[0].name)
+        return await submit_files(ground.app, submission, sent)
+
+
+@asynccontextmanager
+async def form_sent(
+    request: Request, model: type[Chosen], *, most_files: int
+) -> AsyncIterator[tuple[list[UploadFile], Chosen]]:
+    """The files of a form and its other fields, of which `options` is JSON."""
+    form = await form_of(request, most_files=most_files)
     try:
         uploads = [part for part in form.getlist("file") if isinstance(part, UploadFile)]
         if not uploads:
             raise Problem(400, "The form has no field `file` with a file in it.")
-        chosen = validated(Options, form_fields(form.multi_items()))
-        sent = [Upload(name=part.filename or "file", chunks=_chunks(part)) for part in uploads]
-        submission = _submission(ground, actor, chosen, key, file_name=sent[0].name)
-        return await submit_files(ground.app, submission, sent)
+        given = text_fields(form.multi_items())
+        if (text := given.pop("options", None)) is not None:
+            try:
+                options = orjson.loads(text.encode("utf-8", "surrogatepass"))
+            except orjson.JSONDecodeError as error:
+                raise Problem(422, f"options: it is not JSON ({error}).") from None
+            given |= {} if options is None else {"options": options}
+        yield uploads, validated(model, given)
     finally:
         await form.close()
-
-
-def form_fields(parts: Sequence[tuple[str, object]]) -> dict[str, Any]:
-    """`options` is JSON."""
-    given = text_fields(parts)
-    if (text := given.pop("options", None)) is None:
-        return given
-    try:
-        options = orjson.loads(text.encode("utf-8", "surrogatepass"))
-        return given if options is None else {**given, "options": options}
-    except orjson.JSONDecodeError as error:
-        raise Problem(422, f"options: it is not JSON ({error}).") from None
 
 
 async def _json(ground: Ground, actor: Actor, request: Request, key: str | None) -> Submitted:

@@ -39,7 +39,8 @@ class _Screen(APIRoute):
 def router(web: Path = WEB) -> APIRouter:
     """To be included last: it answers every address that nobody else has."""
     made = APIRouter(include_in_schema=False, route_class=_Screen)
-    files = _files(web)
+    # A list made once: no request reaches the file system with a path of its own.
+    files = {path.relative_to(web).as_posix(): path for path in web.rglob("*") if path.suffix in _TYPES}
 
     @made.get("/{path:path}")
     async def page(request: Request, path: str) -> Response:
@@ -51,11 +52,6 @@ def router(web: Path = WEB) -> APIRouter:
         return _document(web)
 
     return made
-
-
-def _files(web: Path) -> dict[str, Path]:
-    """By name from a list made once: no request reaches the file system with a path of its own."""
-    return {path.relative_to(web).as_posix(): path for path in web.rglob("*") if path.suffix in _TYPES}
 
 
 def _file(request: Request, path: Path) -> Response:

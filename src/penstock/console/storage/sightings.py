@@ -55,7 +55,8 @@ class Sighting:
 
 async def observe(connection: Connection, source_id: int, scan: int, batch: Sequence[Seen]) -> int:
     """How many of them nobody had seen before."""
-    rows = await connection.fetch(_sql.observe, source_id, scan, *_columns(batch))
+    columns = ([getattr(one, name) for one in batch] for name in ("key", "path", "version", "size_bytes"))
+    rows = await connection.fetch(_sql.observe, source_id, scan, *columns)
     return sum(row["created"] for row in rows)
 
 
@@ -123,12 +124,3 @@ async def page(
     connection: Connection, source_id: int, *, before_id: int, state: str | None, limit: int
 ) -> list[Sighting]:
     return [Sighting(**row) for row in await connection.fetch(_sql.page, source_id, before_id, state, limit)]
-
-
-def _columns(batch: Sequence[Seen]) -> tuple[list[bytes], list[str], list[str], list[int]]:
-    return (
-        [one.key for one in batch],
-        [one.path for one in batch],
-        [one.version for one in batch],
-        [one.size_bytes for one in batch],
-    )

@@ -98,7 +98,8 @@ async def _windows(app: Penstock, job_id: int, first_id: int, last_id: int) -> A
 async def _table(app: Penstock, job_id: int, metadata: Mapping[str, Any], windows: Windows) -> tuple[int, Parts]:
     # A job of images has one column, and its cells are the names of the images.
     named = [] if metadata.get("type") == "images" else [str(one) for one in metadata.get("columns") or []]
-    shapes = await _shapes(app, job_id, windows)
+    async with app.connection() as connection:
+        shapes = [await exports.input_shape(connection, job_id, *window) for window in windows]
     rows = sum(one.rows for one in shapes)
     results = await _results(app, job_id, metadata, windows, rows)
     widest = max((one.widest for one in shapes if one.widest is not None), default=0)
@@ -112,11 +113,6 @@ async def _table(app: Penstock, job_id: int, metadata: Mapping[str, Any], window
     ragged = bool(width) and narrowest < width
     counts = [Column(heading="Cells", kind="width")] if ragged else []
     return rows, (inputs, results, counts)
-
-
-async def _shapes(app: Penstock, job_id: int, windows: Windows) -> list[exports.InputShape]:
-    async with app.connection() as connection:
-        return [await exports.input_shape(connection, job_id, *window) for window in windows]
 
 
 async def _results(

@@ -34,7 +34,7 @@ class Folder:
 
     async def listing(self) -> AsyncIterator[list[Entry]]:
         entries = self._walk()
-        while batch := await asyncio.to_thread(_next_batch, entries):
+        while batch := await asyncio.to_thread(lambda: list(islice(entries, BATCH))):
             yield batch
 
     def _walk(self) -> Iterator[Entry]:
@@ -111,10 +111,6 @@ class Folder:
             name = wanted.name
             while not _placed(aside, name, folder, into):
                 name = f"{wanted.stem}-{uuid4().hex[:8]}{wanted.suffix}"
-
-
-def _next_batch(entries: Iterator[Entry]) -> list[Entry]:
-    return list(islice(entries, BATCH))
 
 
 def _entry(path: str, one: os.DirEntry[str]) -> Entry | None:

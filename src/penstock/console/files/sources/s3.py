@@ -1,8 +1,8 @@
 """A bucket, or a part of one, as a source: S3 and whatever speaks like it."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -46,45 +46,38 @@ class Bucket:
         self._where = where
 
     async def listing(self) -> AsyncIterator[list[Entry]]:
-        try:
+        with _faults_told(f"{self._where} cannot be listed"):
             async for page in obstore.list(self._store, self._prefix or None, chunk_size=BATCH):
                 batch = [self._entry(one) for one in page]
                 yield [one for one in batch if storable_path(one.path) and self._wanted(one.path)]
-        except (BaseError, OSError) as error:
-            raise SourceUnreachable(f"{self._where} cannot be listed", _said(error)) from None
 
     async def read(self, path: str, version: str) -> AsyncIterator[bytes]:
         """Only the object that was listed: the server itself compares its tag."""
-        try:
-            found = await obstore.get_async(self._store, self._prefix + path, options={"if_match": _tag(version)})
-            if _version(found.meta) != version:
-                raise Changed(path, "another object has its name")
-            async for chunk in found.stream():
-                yield bytes(chunk)
-        except PreconditionError:
-            raise Changed(path, "another object has its name") from None
-        except FileNotFoundError:
-            raise Vanished(path) from None
-        except (BaseError, OSError) as error:
-            raise SourceUnreachable(f"{path!r} in {self._where} cannot be read", _said(error)) from None
+        with _faults_told(f"{path!r} in {self._where} cannot be read"):
+            try:
+                found = await obstore.get_async(self._store, self._prefix + path, options={"if_match": _tag(version)})
+                if _version(found.meta) != version:
+                    raise Changed(path, "another object has its name")
+                async for chunk in found.stream():
+                    yield bytes(chunk)
+            except PreconditionError:
+                raise Changed(path, "another object has its name") from None
+            except FileNotFoundError:
+                raise Vanished(path) from None
 
     async def delete(self, path: str, version: str) -> bool:
-        try:
+        with _faults_told(f"{path!r} in {self._where} cannot be deleted"):
             if not await self._is(path, version):
                 return False
             await obstore.delete_async(self._store, self._prefix + path)
-        except (BaseError, OSError) as error:
-            raise SourceUnreachable(f"{path!r} in {self._where} cannot be deleted", _said(error)) from None
         return True
 
     async def move(self, path: str, version: str, target: str) -> bool:
         """A copy, and a deletion only while the original is still the one that was copied."""
-        try:
+        with _faults_told(f"{path!r} in {self._where} cannot be moved"):
             if not await self._is(path, version):
                 return False
             await self._copy(path, f"{self._prefix}{target.strip('/')}/{path}")
-        except (BaseError, OSError) as error:
-            raise SourceUnreachable(f"{path!r} in {self._where} cannot be moved", _said(error)) from None
         return await self.delete(path, version)
 
     async def _copy(self, path: str, copy: str) -> None:
@@ -171,9 +164,13 @@ def _tag(version: str) -> str | None:
     return version.rsplit("|", 2)[0] or None
 
 
-def _said(error: Exception) -> str:
+@contextmanager
+def _faults_told(what: str) -> Iterator[None]:
     """Without the inner structure that the library appends."""
-    return str(error).partition("\n\nDebug source")[0]
+    try:
+        yield
+    except (BaseError, OSError) as error:
+        raise SourceUnreachable(what, str(error).partition("\n\nDebug source")[0]) from None
 
 
 _HEAD_LIMIT_BYTES = 64 * 1024

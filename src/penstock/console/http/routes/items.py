@@ -173,7 +173,8 @@ async def list_items(
     query = ("items", job_id, sorted(states), sort, since, until, group)
     ends = _ends(ground, actor, query, after, before)
     if from_row is not None:
-        ends = await _at_row(ground, job_id, from_row), None
+        async with ground.app.connection() as connection:
+            ends = ItemPosition(EARLIEST, await engine_items.id_of_row(connection, job_id, from_row) - 1), None
     return await _page(ground, actor, wanted, query, ends, sort=sort, limit=page_size, with_cells=cells)
 
 
@@ -252,12 +253,6 @@ def _ends(
         raise Problem(400, "A page is `after` one cursor or `before` one, not both.")
     taken = [None if one is None else _place(ground.cursors.take(actor.name, query, one)) for one in (after, before)]
     return taken[0], taken[1]
-
-
-async def _at_row(ground: Ground, job_id: int, row: int) -> ItemPosition:
-    async with ground.app.connection() as connection:
-        task_id = await engine_items.id_of_row(connection, job_id, row)
-    return ItemPosition(EARLIEST, task_id - 1)
 
 
 async def _page(

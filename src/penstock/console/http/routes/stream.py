@@ -9,7 +9,7 @@ from fastapi.security import HTTPBearer
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from penstock.console.http.actor import COOKIE, Actor, Viewer, current
+from penstock.console.http.actor import COOKIE, Viewer, current
 from penstock.console.http.ground import ground_of
 from penstock.console.http.problems import Problem, documented
 from penstock.console.live.live import live_of
@@ -104,7 +104,13 @@ async def stream(
             raise Problem(403, f"Only an admin may listen to everybody's objects; {actor.name} is {actor.role}.")
         await ground_of(request).note_look(actor.entry("stream.all", kind="stream"))
     hub = live_of(request).hub
-    _require_room(hub, actor)
+    if hub.of_user(actor.name) >= MOST_OF_ONE_USER or hub.connections >= MOST_CONNECTIONS:
+        raise Problem(
+            429,
+            f"Too many streams are open. One process keeps {MOST_CONNECTIONS}, {MOST_OF_ONE_USER} for one user; one"
+            " per browser is enough.",
+            headers={"Retry-After": "30"},
+        )
 
     async def still_allowed() -> bool:
         try:
@@ -121,13 +127,3 @@ async def stream(
     # The header is newer: a browser that comes back by itself sends it, with the address it began with.
     hub.join(connection, from_event_id if last_event_id is None else last_event_id)
     return EventStream(hub, connection)
-
-
-def _require_room(hub: Hub, actor: Actor) -> None:
-    if hub.of_user(actor.name) >= MOST_OF_ONE_USER or hub.connections >= MOST_CONNECTIONS:
-        raise Problem(
-            429,
-            f"Too many streams are open. One process keeps {MOST_CONNECTIONS}, {MOST_OF_ONE_USER} for one user; one"
-            " per browser is enough.",
-            headers={"Retry-After": "30"},
-        )

@@ -10,7 +10,7 @@ import typer
 
 from penstock.config import Settings
 from penstock.console.people import accounts, passwords
-from penstock.console.people.credentials import LINK_SECONDS
+from penstock.console.people.accounts import LINK_SECONDS
 from penstock.console.people.passwords import PasswordHashes
 from penstock.control.acting import By, Role
 from penstock.errors import UsageError

@@ -244,7 +244,8 @@ class Importing:
                         raise _NoRoom
                     await self._store(found, batch, stored)
                     stored += len(batch.rows)
-                    self._tell(found, batch, stored)
+                    if self._ctx is not None:
+                        self._ctx.progress(batch.bytes_read, found.size_bytes, f"{stored:,} rows")
             except BaseException:
                 if reading is not None:
                     reading.cancel()
@@ -283,10 +284,6 @@ class Importing:
             inputs = await batch.inputs(connection, found)
             options = EnqueueOptions(owner=found.owner, job_id=self._job_id)
             await self._app.store_rows(connection, pipeline, inputs, options)
-
-    def _tell(self, found: Import, batch: Batch, stored: int) -> None:
-        if self._ctx is not None:
-            self._ctx.progress(batch.bytes_read, found.size_bytes, f"{stored:,} rows")
 
 
 def _problem(batch: Batch, stored: int) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from fastapi.security.utils import get_authorization_scheme_param
 
 from penstock.console.http.ground import ground_of
 from penstock.console.http.problems import Problem
-from penstock.console.people.credentials import SESSION_IDLE_SECONDS, SESSION_LONGEST_SECONDS, hashed
+from penstock.console.people.accounts import SESSION_IDLE_SECONDS, SESSION_LONGEST_SECONDS, hashed
 from penstock.console.storage import sessions, tokens
 from penstock.control.acting import By, Role
 from penstock.storage import audit

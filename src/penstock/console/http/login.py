@@ -17,8 +17,8 @@ from penstock.console.http.attempts import Attempts
 from penstock.console.http.ground import ground_of
 from penstock.console.http.problems import documented
 from penstock.console.people import accounts, passwords
-from penstock.console.people.accounts import Login
-from penstock.console.people.credentials import SESSION_LONGEST_SECONDS
+from penstock.console.people.accounts import SESSION_LONGEST_SECONDS, Login
+from penstock.control.acting import By
 
 _LONGEST_FORM_BYTES = 4096
 _LET_IN = 303
@@ -61,10 +61,11 @@ async def _log_in(request: Request, attempts: Attempts) -> Response:
         return _too_often("Too many attempts from your address.", wait)
     form = await _form(request)
     after = next_page(form.get("next"))
+    by = By(actor=accounts.NOBODY, ip=ip, request_id=request.state.request_id)
     if "code" in form:
-        answer = await _with_link(request, form["code"], after, ip)
+        answer = await _with_link(request, form["code"], after, by)
     elif "name" in form or "password" in form:
-        answer = await _with_password(request, form, after, ip)
+        answer = await _with_password(request, form, after, by)
     else:
         text = f"The form holds no code and no password. Open the login link itself. {_NEW_LINK}"
         answer = message_page(text, 400)
@@ -73,20 +74,14 @@ async def _log_in(request: Request, attempts: Attempts) -> Response:
     return answer
 
 
-async def _with_link(request: Request, code: str, after: str, ip: str | None) -> Response:
-    login = await accounts.log_in(
-        ground_of(request).app,
-        code,
-        ip=ip,
-        agent=request.headers.get("user-agent"),
-        request_id=request.state.request_id,
-    )
+async def _with_link(request: Request, code: str, after: str, by: By) -> Response:
+    login = await accounts.log_in(ground_of(request).app, code, agent=request.headers.get("user-agent"), by=by)
     if login is None:
         return message_page(f"This link does not let you in: it works once, within 15 minutes. {_NEW_LINK}", 403)
     return _let_in(request, login, after)
 
 
-async def _with_password(request: Request, form: dict[str, str], after: str, ip: str | None) -> Response:
+async def _with_password(request: Request, form: dict[str, str], after: str, by: By) -> Response:
     name, password = form.get("name", "").strip().lower(), form.get("password", "")
     if not name or not password:
         return ask_password(name=name, after=after, wrong="Give your name and your password.", status=400)
@@ -94,15 +89,8 @@ async def _with_password(request: Request, form: dict[str, str], after: str, ip:
     # Also for names that nobody has, so that the answer tells nothing.
     if (wait := ground.password_attempts.wait_seconds(name[:200])) > 0:
         return _too_often("Too many attempts with this name. A login link works all the same.", wait)
-    login = await passwords.log_in(
-        ground.app,
-        ground.password_hashes,
-        name,
-        password[:1000],
-        ip=ip,
-        agent=request.headers.get("user-agent"),
-        request_id=request.state.request_id,
-    )
+    agent = request.headers.get("user-agent")
+    login = await passwords.log_in(ground.app, ground.password_hashes, name, password[:1000], agent=agent, by=by)
     if login is None:
         return ask_password(name=name[:100], after=after, wrong=_WRONG, status=403)
     ground.password_attempts.give_back(name[:200])

@@ -10,8 +10,8 @@ import secrets
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from penstock.console.people import accounts, credentials
-from penstock.console.people.accounts import NOBODY, Login
+from penstock.console.people import accounts
+from penstock.console.people.accounts import Login
 from penstock.console.storage import login_links, sessions, users
 from penstock.console.storage.users import User
 from penstock.control.acting import By
@@ -164,14 +164,7 @@ _WRONG = "The current password is another one. Whoever forgot it asks an admin t
 
 
 async def log_in(
-    app: "Penstock",
-    hashes: PasswordHashes,
-    name: str,
-    password: str,
-    *,
-    ip: str | None,
-    agent: str | None,
-    request_id: str,
+    app: "Penstock", hashes: PasswordHashes, name: str, password: str, *, agent: str | None, by: By
 ) -> Login | None:
     """Starts a session. None: unknown, disabled, without a password, or a wrong one; which, nobody is told."""
     known = re.fullmatch(accounts.NAME_PATTERN, name) is not None
@@ -186,10 +179,8 @@ async def log_in(
             # Only names of users are written down: what else is typed there may be a password.
             there = known and await users.by_name(connection, name) is not None
             about = {"kind": "user", "object": name, "owner": name} if there else {}
-            by = By(actor=NOBODY, ip=ip, request_id=request_id)
             await audit.append(connection, by.entry("login.refused", **about, way="password"))
             return None
-        by = By(actor=user.name, ip=ip, request_id=request_id)
         return await accounts.start_session(connection, user, by, agent=agent, way="password")
 
 
@@ -246,7 +237,7 @@ def _check(password: str, name: str) -> None:
 async def _replace(connection: Any, name: str, made: str | None, *, session: str | None, by: By) -> User:
     user = await users.set_password(connection, name, made)
     assert user is not None  # it is locked
-    kept = None if session is None else credentials.hashed(session)
+    kept = None if session is None else accounts.hashed(session)
     ended = await sessions.revoke_others(connection, name, keep=kept)
     await login_links.use_up(connection, user.id)
     action = "user.password" if made is not None else "user.password_removed"

@@ -23,8 +23,8 @@ from penstock.storage import audit
 if TYPE_CHECKING:
     from penstock.application import Penstock
 
-# Secrets that let somebody in are 256 random bits, so a plain SHA-256 of one cannot be guessed back, and a look-up by it
-# tells nothing by its time.
+# Secrets that let somebody in are 256 random bits, so a plain SHA-256 cannot be guessed back, and a look-up by it tells
+# nothing by its time.
 TOKEN_PREFIX = "pst_"
 LINK_SECONDS = 15 * 60.0
 SESSION_IDLE_SECONDS = 12 * 3600.0

@@ -10,7 +10,7 @@ import typer
 from penstock.errors import InvalidSetting
 from penstock.insight.overview import of_stage, overview
 from penstock.insight.stage_views import StageView
-from penstock.insight.wording import span
+from penstock.insight.wording import rate, span
 from penstock.insight.worker_views import ProcessorView, WorkerView
 from penstock.terminal.command import command
 from penstock.terminal.output import Column, duration, table_text, titled
@@ -90,7 +90,7 @@ def whole_or_none(text: str) -> int | None:
 
 
 def _per_second(value: float) -> str:
-    return "–" if value <= 0 else f"{value:,.0f}/s" if value >= 10 else f"{value:.2g}/s"
+    return "–" if value <= 0 else rate(value)
 
 
 def _shown_limit(value: int | None) -> str:

@@ -26,10 +26,9 @@ from penstock.console.storage import files as file_table
 from penstock.core.context import Context
 from penstock.core.enqueue import EnqueueOptions
 from penstock.core.payload import clean_text
-from penstock.errors import DatabaseError
 from penstock.model import Cancel, Snooze
 from penstock.storage import imports
-from penstock.storage.database import passing
+from penstock.storage.database import DATABASE_FAULTS
 from penstock.storage.imports import Import
 
 _READ_SECONDS = 60.0
@@ -263,8 +262,8 @@ class Importing:
                     began_at = time.monotonic()
                     await self._write(connection, found, batch, before)
                     took_ms = (time.monotonic() - began_at) * 1000
-            except Exception as error:
-                if attempt == _TRIES or not (passing(error) or isinstance(error, DatabaseError)):
+            except DATABASE_FAULTS:
+                if attempt == _TRIES:
                     raise
                 self.size, pause_seconds = self.size.after_error(random.random)
                 await asyncio.sleep(pause_seconds)

@@ -3,7 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import orjson
@@ -14,11 +14,10 @@ from penstock.application import Penstock
 from penstock.config import Settings
 from penstock.console.http.metrics import Metrics
 from penstock.console.live.stream import BURST, Hub
-from penstock.errors import DatabaseError
 from penstock.insight.wording import stage_label
 from penstock.observe.changes import Changes
 from penstock.storage import changes
-from penstock.storage.database import Link, passing
+from penstock.storage.database import DATABASE_FAULTS, Link
 
 EVERY_SECONDS = 0.1
 HEARTBEAT_SECONDS = 15.0
@@ -63,9 +62,7 @@ class Hearing:
         while True:
             try:
                 await self._listen()
-            except Exception as error:
-                if not (passing(error) or isinstance(error, DatabaseError)):
-                    raise
+            except DATABASE_FAULTS:
                 self._link.drop()
                 self._hub.stale("the database does not answer")
                 await asyncio.to_thread(self._database_gone)
@@ -156,12 +153,9 @@ class Hearing:
     async def _check(self) -> None:
         while True:
             await asyncio.sleep(CHECK_SECONDS)
-            try:
+            # Where nobody can say now who may listen, nothing is heard either: asked again in the next round.
+            with suppress(*DATABASE_FAULTS):
                 await self._hub.check()
-            except Exception as error:
-                # Nobody can say now who may listen, and nothing is heard either: asked again in the next round.
-                if not (passing(error) or isinstance(error, DatabaseError)):
-                    raise
 
 
 # Hands over what this process counted since the last time, and gets the whole text of the supervisor back.

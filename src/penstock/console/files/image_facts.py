@@ -130,15 +130,9 @@ def _eight_bits(image: Image.Image) -> Image.Image:
 
 def _small(image: Image.Image, orientation: int) -> Image.Image:
     """Turned after it was made small, which spares a copy of the large one."""
-    small = image.copy() if max(image.size) <= _THUMBNAIL_PIXELS else _reduced(image)
+    small = _at_most(image, _THUMBNAIL_PIXELS, Image.Resampling.LANCZOS, gap=3.0)
     turned = small.transpose(_UPRIGHT[orientation]) if orientation in _UPRIGHT else small
     return turned.convert("RGB")
-
-
-def _reduced(image: Image.Image) -> Image.Image:
-    factor = _THUMBNAIL_PIXELS / max(image.size)
-    size = tuple(max(round(side * factor), 1) for side in image.size)
-    return image.resize((size[0], size[1]), Image.Resampling.LANCZOS, reducing_gap=3.0)
 
 
 def _difference_hash(small: Image.Image) -> str:
@@ -274,12 +268,14 @@ def _views(grey: Image.Image) -> Iterator[Image.Image]:
         yield grey
 
 
-def _at_most(image: Image.Image, pixels: int) -> Image.Image:
+def _at_most(
+    image: Image.Image, pixels: int, way: Image.Resampling = Image.Resampling.BOX, *, gap: float = 2.0
+) -> Image.Image:
     if max(image.size) <= pixels:
         return image
     factor = pixels / max(image.size)
     size = (max(round(image.width * factor), 1), max(round(image.height * factor), 1))
-    return image.resize(size, Image.Resampling.BOX, reducing_gap=2.0)
+    return image.resize(size, way, reducing_gap=gap)
 
 
 def _read(image: Image.Image) -> list[dict[str, str]]:

@@ -189,9 +189,7 @@ def ask_link(code: str, *, after: str = HOME) -> HTMLResponse:
     return _page("<p>Press the button to log in. The link works once.</p>" + form, 200)
 
 
-def ask_password(
-    *, name: str = "", after: str = HOME, wrong: str = "", status: int = 200, headers: dict[str, str] | None = None
-) -> HTMLResponse:
+def ask_password(*, name: str = "", after: str = HOME, wrong: str = "", status: int = 200) -> HTMLResponse:
     """Name and password. ``wrong``: what was not right with them the last time."""
     told = f'<p class="wrong" role="alert">{escape(wrong)}</p>' if wrong else ""
     form = _PASSWORD.format(
@@ -200,7 +198,7 @@ def ask_password(
         focus_name="" if name else " autofocus",
         focus_password=" autofocus" if name else "",
     )
-    return _page(told + form + _BY_LINK, status, headers=headers)
+    return _page(told + form + _BY_LINK, status)
 
 
 def message_page(text: str, status: int, headers: dict[str, str] | None = None) -> HTMLResponse:

@@ -31,6 +31,9 @@ from penstock.storage import imports
 from penstock.storage.database import DATABASE_FAULTS
 from penstock.storage.imports import Import
 
+# ---------------------------------------------------------------- batches of rows, read in a thread
+
+# Parsing holds the GIL, but not the event loop.
 _READ_SECONDS = 60.0
 _NAMED = 5
 
@@ -155,6 +158,8 @@ class Batches:
             raise FileRefused(f"the stored file is not whole any more: {there}.", "Upload it again.")
         return chunk or b""
 
+
+# ---------------------------------------------------------------- the import
 
 _TRIES = 8
 _NO_ROOM_SECONDS = 10.0

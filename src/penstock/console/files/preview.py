@@ -15,6 +15,7 @@ from penstock.console.files.capped import Caps
 from penstock.console.files.encoding import guess_of
 from penstock.console.files.files import plain_name
 from penstock.console.files.refused import FileRefused
+from penstock.console.files.zip_images import Picture
 from penstock.console.storage.files import CHUNK_BYTES
 from penstock.core.offer import Offer
 from penstock.errors import PermanentError
@@ -50,13 +51,6 @@ class Trouble:
     row: int | None = None
     column: str | None = None
     blocks: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    name: str
-    size_bytes: int
-    problem: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,8 +307,7 @@ def _workbook(path: Path, reading: Reading) -> Preview:
 
 
 def _zip(path: Path) -> Preview:
-    entries, count = zip_images.glance(path, shown=ROWS)
-    pictures = [Picture(name=one.name, size_bytes=one.size_bytes, problem=one.problem) for one in entries]
+    pictures, count = zip_images.glance(path, shown=ROWS)
     troubles = [
         Trouble(sentence=f"{one.name!r} is left out: {one.problem}.", row=number)
         for number, one in enumerate(pictures, start=1)

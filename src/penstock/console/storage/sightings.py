@@ -1,5 +1,6 @@
 """What was seen at a source, and what became of it. One function per query of ``sql/sightings.sql``."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,12 +14,15 @@ Connection = Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One line of a listing. ``key`` is the hash of path and version."""
+    """One file of a listing. ``version`` changes whenever its content may have changed."""
 
-    key: bytes
     path: str
     version: str
     size_bytes: int
+
+    @property
+    def key(self) -> bytes:
+        return hashlib.sha256(f"{self.path}\0{self.version}".encode()).digest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,13 +16,13 @@ from penstock.console.files.sources.guard import checked_host
 from penstock.console.files.sources.source import (
     BATCH,
     Changed,
-    Entry,
     SourceUnreachable,
     Vanished,
     Wanted,
     login,
     storable_path,
 )
+from penstock.console.storage.sightings import Seen
 from penstock.console.storage.sources import NewSource
 from penstock.errors import UsageError
 
@@ -45,7 +45,7 @@ class Bucket:
         self._wanted = wanted
         self._where = where
 
-    async def listing(self) -> AsyncIterator[list[Entry]]:
+    async def listing(self) -> AsyncIterator[list[Seen]]:
         with _faults_told(f"{self._where} cannot be listed"):
             async for page in obstore.list(self._store, self._prefix or None, chunk_size=BATCH):
                 batch = [self._entry(one) for one in page]
@@ -105,9 +105,9 @@ class Bucket:
         except FileNotFoundError:
             return False
 
-    def _entry(self, one: "ObjectMeta") -> Entry:
+    def _entry(self, one: "ObjectMeta") -> Seen:
         path = one["path"].removeprefix(self._prefix)
-        return Entry(path=path, version=_version(one), size_bytes=one["size"])
+        return Seen(path=path, version=_version(one), size_bytes=one["size"])
 
 
 @asynccontextmanager
@@ -172,6 +172,8 @@ def _faults_told(what: str) -> Iterator[None]:
     except (BaseError, OSError) as error:
         raise SourceUnreachable(what, str(error).partition("\n\nDebug source")[0]) from None
 
+
+# ---------------------------------------------------------------- the address it may reach
 
 _HEAD_LIMIT_BYTES = 64 * 1024
 _CONNECT_SECONDS = 10.0

@@ -1,14 +1,13 @@
 """What a source is: its parts, what may stand in them, and how its places are spoken to."""
 
 import fnmatch
-import hashlib
 import os
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Protocol
 
+from penstock.console.storage.sightings import Seen
 from penstock.console.storage.sources import NewSource
 from penstock.core.payload import clean_text
 from penstock.errors import PenstockError, UsageError
@@ -49,19 +48,6 @@ class Changed(PenstockError):
         super().__init__(f"{path!r} changed while it was read: {how}. It waits until it stays the same.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One file of a listing. ``version`` changes whenever its content may have changed."""
-
-    path: str
-    version: str
-    size_bytes: int
-
-    @property
-    def key(self) -> bytes:
-        return hashlib.sha256(f"{self.path}\0{self.version}".encode()).digest()
-
-
 class Place(Protocol):
     """One open place. Paths are relative to it, with ``/`` between their parts."""
 
@@ -70,7 +56,7 @@ class Place(Protocol):
         """How long two versions may look the same here: the step of its clock. 0: a listed file is whole."""
         ...
 
-    def listing(self) -> AsyncIterator[list[Entry]]:
+    def listing(self) -> AsyncIterator[list[Seen]]:
         """Batches of at most ``BATCH``. Raises ``SourceUnreachable`` where it ends early."""
         ...
 

@@ -26,13 +26,10 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class Taken(Seen):
     """A version of a file that this scanner works on."""
 
     id: int
-    path: str
-    version: str
-    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

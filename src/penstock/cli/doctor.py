@@ -10,7 +10,6 @@ from penstock.core.loading import extensions_of
 from penstock.errors import DatabaseError, UsageError
 from penstock.extension import declared_settings
 from penstock.insight.doctor import CHECKS, Finding, Health, examine, worst
-from penstock.observe.finding import Check
 from penstock.storage import database as links
 from penstock.terminal.command import command
 from penstock.terminal.errors import exit_code_of
@@ -52,7 +51,9 @@ def _settings() -> list[Finding]:
 async def _examine(session: Session) -> list[Finding]:
     settings = session.settings
     try:
-        checks, refused = (*CHECKS, *_brought(session)), []
+        # By the extensions of the named application, or of all on this machine.
+        brought = [check for one in extensions_of(session.app_reference) for check in one.find(one.checks)]
+        checks, refused = (*CHECKS, *brought), []
     except UsageError as error:
         fix = "Correct or uninstall it; the other findings stand."
         checks, refused = CHECKS, [Finding(check="extensions", health=Health.BAD, finding=str(error), fix=fix)]
@@ -63,11 +64,6 @@ async def _examine(session: Session) -> list[Finding]:
             return [*refused, *await examine(connection, settings, home=home, checks=checks)]
         finally:
             connection.terminate()
-
-
-def _brought(session: Session) -> list[Check]:
-    """By the extensions of the named application, or of all on this machine."""
-    return [check for one in extensions_of(session.app_reference) for check in one.find(one.checks)]
 
 
 def _show(session: Session, findings: list[Finding]) -> None:

@@ -174,7 +174,9 @@ def _described(found: JobDetails) -> str:
         pairs["then"] = _called(found)
     text = fields(pairs)
     if len(found.steps.steps) > 1:
-        text += "\n\n" + _steps(found)
+        rows = [{**asdict(step), "stage": clean(step.stage)} for step in found.steps.steps]
+        columns = [titled(name) for name in ("stage", "waiting", "running", "done", "failed", "cancelled")]
+        text += "\n\n" + table_text(rows, columns)
     if found.newest_errors:
         lines = [f"  task {one.task_id}  {error_line(one.error)}" for one in found.newest_errors]
         text += "\n\nnewest errors\n" + "\n".join(lines) + f"\n  → penstock dead-letters list --job {view.id}"
@@ -191,8 +193,3 @@ def _called(found: JobDetails) -> str:
     if callback.problem is not None:
         return f"{name} could not be called {at}: {clean(callback.problem)}"
     return f"{name}, called {at} as task {callback.task_id}"
-
-
-def _steps(found: JobDetails) -> str:
-    rows = [{**asdict(step), "stage": clean(step.stage)} for step in found.steps.steps]
-    return table_text(rows, [titled(name) for name in ("stage", "waiting", "running", "done", "failed", "cancelled")])

@@ -26,7 +26,7 @@ _FILL_ROWS = 100_000
 _LOOK_SECONDS = 0.05
 _COLUMNS = ("SKU", "Title", "Brand", "EAN", "Price", "Stock", "Category", "Description")
 _RESULT_COLUMNS = ("Title found", "Retailer", "Price found", "Address")
-_WRITER = "penstock.console.files.export.xlsx_child"
+_WRITER = "penstock.console.files.export.xlsx_file"
 GOALS = (
     Goal(key="csv_rows_per_second", least=150_000, meaning="Eight columns that came in, four that were found."),
     Goal(key="xlsx_rows_per_second", least=50_000, meaning="The same rows as a workbook."),

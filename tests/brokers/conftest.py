@@ -11,14 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from penstock.brokers.transport import Transport
-from penstock.testing.brokers import (
-    RABBITMQ_VARIABLE,
-    REDIS_VARIABLE,
-    RabbitServer,
-    RedisServer,
-    rabbit_server,
-    redis_server,
-)
+from penstock.testing.brokers import RABBITMQ_VARIABLE, REDIS_VARIABLE, RabbitServer, RedisServer
 from tests.brokers.brokers import BROKERS, Broker, broker
 from tests.brokers.sharing import run_folder, shared
 
@@ -47,7 +40,7 @@ def rabbitmq_url() -> Iterator[str]:
 def _redis_of_the_module() -> Iterator[RedisServer]:
     _skip_where_given(REDIS_VARIABLE)
     folder = run_folder() / f"own-redis-{os.getpid()}"
-    with redis_server(folder) as server:
+    with RedisServer(folder) as server:
         yield server
 
 
@@ -55,7 +48,7 @@ def _redis_of_the_module() -> Iterator[RedisServer]:
 def _rabbit_of_the_module() -> Iterator[RabbitServer]:
     _skip_where_given(RABBITMQ_VARIABLE)
     folder = run_folder() / f"own-rabbitmq-{os.getpid()}"
-    with rabbit_server(folder) as server:
+    with RabbitServer(folder) as server:
         yield server
 
 

@@ -9,8 +9,7 @@ from typing import Any, NoReturn
 import pytest
 
 from penstock.brokers.stage_transports import queues_of, stage_transport
-from penstock.cli.stage_shown import described
-from penstock.cli.stages import as_row
+from penstock.cli.stages import as_row, described
 from penstock.config import load
 from penstock.errors import DatabaseError
 from penstock.insight.doctor import CHECKS, examine

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from penstock.testing import brokers as servers
-from penstock.testing.brokers import RedisServer, redis_server
+from penstock.testing.brokers import RedisServer
 from tests.brokers import sharing
 
 PENSTOCK = Path(__file__).parents[2]
 
 
 def test_a_restarted_server_has_its_port_and_its_data(tmp_path: Path) -> None:
-    with redis_server(tmp_path / "redis") as server:
+    with RedisServer(tmp_path / "redis") as server:
         _say(server.port, b"SET kept 1\r\n")
         server.restart()
         assert b"1" in _say(server.port, b"GET kept\r\n")

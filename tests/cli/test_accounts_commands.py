@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from penstock.console.http.listening import bind
-from penstock.console.people.credentials import hashed
+from penstock.console.people.accounts import hashed
 from tests.cli.seeing.command_line import CommandLine
 
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from penstock.console.people import accounts
-from penstock.console.people.credentials import hashed
+from penstock.console.people.accounts import hashed
 from penstock.control.acting import By, Role
 from penstock.errors import UsageError
 from tests.console.conftest import Service

@@ -11,8 +11,7 @@ from starlette.types import Message, Receive, Scope, Send
 from penstock.config import Settings
 from penstock.console.http import server as serving
 from penstock.console.http.actor import COOKIE
-from penstock.console.http.bodies import ANONYMOUS_BYTES, JSON_BYTES
-from penstock.console.http.body_limits import BodyLimits
+from penstock.console.http.bodies import ANONYMOUS_BYTES, JSON_BYTES, BodyLimits
 from penstock.console.http.problems import Problem
 from tests.console.conftest import Service
 from tests.console.listening import SECONDS, running

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.console.http.devices import device
+from penstock.console.http.routes.me import device
 from tests.console.conftest import Service
 from tests.console.logging_in import browser, log_in
 

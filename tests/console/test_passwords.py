@@ -3,9 +3,9 @@
 import httpx2
 import pytest
 
-from penstock.console.http.login_page import next_page
-from penstock.console.people import accounts, password_hash, passwords
-from penstock.console.people.password_rules import problem_with
+from penstock.console.http.login import next_page
+from penstock.console.people import accounts, passwords
+from penstock.console.people.passwords import problem_with
 from penstock.control.acting import By
 from penstock.errors import UsageError
 from tests.console.conftest import Service
@@ -87,7 +87,7 @@ async def test_who_was_disabled_in_the_moment_of_the_change_does_not_get_past_th
     kept = "select password_hash from penstock.users where name = 'ann'"
     before = await service.fetch(kept)
     await service.fetch("update penstock.users set disabled_at = now() where name = 'ann'")
-    hashes, by = password_hash.PasswordHashes(), By(actor="ann", ip=None, request_id="")
+    hashes, by = passwords.PasswordHashes(), By(actor="ann", ip=None, request_id="")
     with pytest.raises(UsageError, match="disabled"):
         await passwords.change(service.app, hashes, "ann", current=None, new=OTHER, by=by)
     assert await service.fetch(kept) == before
@@ -126,13 +126,13 @@ async def test_an_unknown_name_costs_the_same_work_as_a_wrong_password(
     """Without a look at a password it would be answered many times faster."""
     await _set(service)
     work: list[tuple[int, ...]] = []
-    derived = password_hash._derived
+    derived = passwords._derived
 
     def noted(password: str, salt: bytes, *cost: int) -> bytes:
         work.append((len(salt), *cost))
         return derived(password, salt, *cost)
 
-    monkeypatch.setattr(password_hash, "_derived", noted)
+    monkeypatch.setattr(passwords, "_derived", noted)
     async with browser(service) as client:
         await _sign_in(client, "ann", "guess guess guess")
         await _sign_in(client, "nobody-here", "guess guess guess")
@@ -221,21 +221,21 @@ async def test_a_weak_one_is_refused_with_the_reason(service: Service) -> None:
 
 
 def test_a_hash_holds_its_parameters_and_fits_its_password_alone() -> None:
-    kept = password_hash.make(PASSWORD)
+    kept = passwords.make_hash(PASSWORD)
     assert kept.startswith("scrypt$15$8$1$") and PASSWORD not in kept
-    assert kept != password_hash.make(PASSWORD), "its own salt"
-    assert password_hash.fits(PASSWORD, kept)
-    assert not password_hash.fits(OTHER, kept)
-    assert not password_hash.fits(PASSWORD, None)
+    assert kept != passwords.make_hash(PASSWORD), "its own salt"
+    assert passwords.hash_fits(PASSWORD, kept)
+    assert not passwords.hash_fits(OTHER, kept)
+    assert not passwords.hash_fits(PASSWORD, None)
 
 
 def test_a_hash_of_other_parameters_still_counts_and_nonsense_never() -> None:
-    weaker = password_hash._derived(PASSWORD, b"salt", 10, 8, 1)
-    kept = f"scrypt$10$8$1${password_hash._text(b'salt')}${password_hash._text(weaker)}"
-    assert password_hash.fits(PASSWORD, kept)
+    weaker = passwords._derived(PASSWORD, b"salt", 10, 8, 1)
+    kept = f"scrypt$10$8$1${passwords._text(b'salt')}${passwords._text(weaker)}"
+    assert passwords.hash_fits(PASSWORD, kept)
     for nonsense in ("", "scrypt", "scrypt$99$8$1$AAAA$AAAA", "scrypt$x$8$1$AAAA$AAAA", "a$b$c$d$e$f"):
-        assert not password_hash.fits(PASSWORD, nonsense)
+        assert not passwords.hash_fits(PASSWORD, nonsense)
 
 
 def test_the_same_password_typed_on_another_keyboard_fits() -> None:
-    assert password_hash.fits("cafe\u0301 cafe\u0301 au lait", password_hash.make("caf\u00e9 caf\u00e9 au lait"))
+    assert passwords.hash_fits("cafe\u0301 cafe\u0301 au lait", passwords.make_hash("caf\u00e9 caf\u00e9 au lait"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock import EnqueueOptions
-from penstock.console.live import hearing
+from penstock.console.live import live
 from penstock.console.live.stream import BURST, Hub, StreamClient
 from penstock.observe.changes import payload
 from penstock.storage import changes
@@ -27,8 +27,8 @@ async def server(service: Service) -> AsyncIterator[Running]:
 @pytest.fixture
 def heartbeat_seconds(monkeypatch: pytest.MonkeyPatch) -> float:
     """What it is; here the server does not beat by itself, however long the test takes. Before the server starts."""
-    seconds = hearing.HEARTBEAT_SECONDS
-    monkeypatch.setattr(hearing, "HEARTBEAT_SECONDS", 3600.0)
+    seconds = live.HEARTBEAT_SECONDS
+    monkeypatch.setattr(live, "HEARTBEAT_SECONDS", 3600.0)
     return seconds
 
 
@@ -193,8 +193,8 @@ async def test_an_object_that_changes_all_the_time_is_told_ten_times_a_second(se
             events += 1
         took = time.monotonic() - begun
     assert counted == 60
-    assert events <= took / hearing.EVERY_SECONDS + 2
-    assert hearing.EVERY_SECONDS == 0.1
+    assert events <= took / live.EVERY_SECONDS + 2
+    assert live.EVERY_SECONDS == 0.1
 
 
 async def test_more_changes_than_can_be_told_are_one_reset(server: Running) -> None:
@@ -293,7 +293,7 @@ async def test_a_revoked_token_ends_its_streams_and_no_other(server: Running) ->
         server.live.hub.publish("stage", {"stage": "x", "moves": {}}, public=True)
         await bob.until("stage", stage="x")
     # Asked again so often that it takes less than half a minute.
-    assert hearing.CHECK_SECONDS <= 25
+    assert live.CHECK_SECONDS <= 25
 
 
 async def test_who_is_no_admin_any_more_does_not_hear_everybody(server: Running) -> None:

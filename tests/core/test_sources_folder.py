@@ -16,7 +16,6 @@ from penstock.console.files.refused import FileRefused
 from penstock.console.files.sources import folder, ledger, registry
 from penstock.console.files.sources import scan as scanning
 from penstock.console.files.sources.scan import scan_all
-from penstock.console.files.sources.source import Entry
 from penstock.console.storage import sightings
 from penstock.console.storage.sightings import Seen
 from penstock.errors import UsageError
@@ -143,7 +142,7 @@ async def test_a_file_that_goes_before_it_settled_is_noted_and_may_come_back(wor
 
 
 async def test_a_file_that_came_back_starts_its_wait_anew(world: World) -> None:
-    seen = Seen(key=b"a", path="a.csv", version="1", size_bytes=1)
+    seen = Seen(path="a.csv", version="1", size_bytes=1)
     source = world.source.id
     async with world.app.connection() as connection:
         await sightings.observe(connection, source, 1, [seen])
@@ -271,9 +270,9 @@ async def test_a_hundred_thousand_known_files_are_scanned_without_writing_a_row(
     class Large:
         settling_seconds = 0.05
 
-        async def listing(self) -> AsyncIterator[list[Entry]]:
+        async def listing(self) -> AsyncIterator[list[Seen]]:
             for start in range(0, 100_000, 1000):
-                yield [Entry(path=f"{n}.csv", version="1", size_bytes=17) for n in range(start, start + 1000)]
+                yield [Seen(path=f"{n}.csv", version="1", size_bytes=17) for n in range(start, start + 1000)]
 
     @asynccontextmanager
     async def opened(app: Penstock, source: Any) -> AsyncIterator[Any]:

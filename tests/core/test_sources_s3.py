@@ -12,7 +12,7 @@ from moto.server import ThreadedMotoServer
 
 from penstock import Penstock
 from penstock.console.files.sources import scan as scanning
-from penstock.console.files.sources.tunnel import pinned
+from penstock.console.files.sources.s3 import pinned
 from tests.core.source_world import World, make_app, make_world
 
 ROWS = b"name,sku\nchair,1\n"

@@ -35,7 +35,7 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "console/files/bounded.py",
+        "console/files/csv_rows.py",
         "tests/unit/test_csv_rows.py",
         [
             (
@@ -70,7 +70,7 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "console/files/batches.py",
+        "console/files/importing.py",
         "tests/console/test_files_in.py",
         [
             (
@@ -133,7 +133,7 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "console/files/export/edits.py",
+        "console/files/export/layout.py",
         "tests/unit/test_export_parts.py",
         [
             (
@@ -147,7 +147,7 @@ INTAKE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "console/files/export/rows.py",
+        "console/files/export/xlsx_file.py",
         "tests/unit/test_export_parts.py",
         [
             (

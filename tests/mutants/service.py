@@ -134,7 +134,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "console/http/origin.py",
+        "console/http/actor.py",
         f"{_TESTS}/test_actors.py",
         [
             (
@@ -148,7 +148,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "console/http/login_page.py",
+        "console/http/login.py",
         f"{_TESTS}/test_passwords.py",
         [
             (
@@ -162,7 +162,7 @@ SERVICE: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        "console/http/body_limits.py",
+        "console/http/bodies.py",
         f"{_TESTS}/test_body_limits.py",
         [
             (

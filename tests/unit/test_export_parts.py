@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 from python_calamine import CalamineWorkbook
 
-from penstock.console.files.export.edits import Edits
 from penstock.console.files.export.file_name import disposition, file_name
-from penstock.console.files.export.layout import Column, Layout, unique
+from penstock.console.files.export.layout import Column, Edits, Layout, unique
 from penstock.console.files.export.manifest import ESCAPED, NOT_IN_XML, POINTER, TOO_LONG, Manifest, trouble
-from penstock.console.files.export.rows import plain
-from penstock.console.files.export.xlsx_file import SHEET_ROWS, Workbook
+from penstock.console.files.export.xlsx_file import SHEET_ROWS, Workbook, plain
 from penstock.console.storage.exports import Page
 from penstock.errors import UsageError
 

@@ -89,14 +89,14 @@ def test_a_mutant_of_the_engine_is_planted_in_the_queries_that_it_runs():
         planted.queries()._texts["claim"] = before
 
 
-DEVICES = Mutant(name="curl", file="console/http/devices.py", text='("curl", "curl")', becomes='("curl", "planted")')
+DEVICES = Mutant(name="curl", file="console/http/routes/me.py", text='("curl", "curl")', becomes='("curl", "planted")')
 
 
 def test_a_mutant_in_python_is_planted_when_its_module_is_imported(monkeypatch: pytest.MonkeyPatch):
     name = DEVICES.module()
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     # Set before it is taken away, so that the changed module goes with this test.
-    monkeypatch.setattr("penstock.console.http.devices", None, raising=False)
+    monkeypatch.setattr("penstock.console.http.routes.me", None, raising=False)
     monkeypatch.setitem(sys.modules, name, ModuleType(name))
     monkeypatch.delitem(sys.modules, name)
     plugin._plant(DEVICES)
@@ -105,7 +105,7 @@ def test_a_mutant_in_python_is_planted_when_its_module_is_imported(monkeypatch: 
 
 def test_a_mutant_whose_module_was_imported_before_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, DEVICES.module(), ModuleType(DEVICES.module()))
-    with pytest.raises(LookupError, match=r"penstock\.console\.http\.devices was imported before"):
+    with pytest.raises(LookupError, match=r"penstock\.console\.http\.routes\.me was imported before"):
         plugin._plant(DEVICES)
 
 

@@ -11,8 +11,8 @@ import xlsxwriter
 from penstock.console.files import zip_directory
 from penstock.console.files.capped import Caps
 from penstock.console.files.refused import FileRefused
-from penstock.console.files.xlsx_cells import text_of
 from penstock.console.files.xlsx_rows import read, shape_of_file
+from penstock.console.files.xlsx_workbook import text_of
 from tests.unit.workbooks import BOOK, cell, sheet, table, write
 
 MB = 1024 * 1024

@@ -1,18 +1,19 @@
 """`penstock config show`"""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import typer
+from pydantic import SecretStr
 
+from penstock.cli.database import without_password
+from penstock.config import PREFIX, Settings, origin, setting_fields
+from penstock.core.loading import extensions_of
+from penstock.errors import UsageError
+from penstock.extension import Extension
 from penstock.terminal.command import accept_global_options, command
 from penstock.terminal.output import Column
 from penstock.terminal.session import Session
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from penstock.config import Settings
-    from penstock.extension import Extension
 
 
 def register(app: typer.Typer) -> None:
@@ -21,10 +22,6 @@ def register(app: typer.Typer) -> None:
     @command(app)
     def show(session: Session) -> None:
         """Every setting: its value, where it came from, what it does. Passwords are not shown."""
-        from penstock.config import setting_fields
-        from penstock.core.loading import extensions_of
-        from penstock.errors import UsageError
-
         try:
             extensions = extensions_of(session.app_reference)
         except UsageError as error:
@@ -41,12 +38,8 @@ def register(app: typer.Typer) -> None:
         session.out.table(rows, columns)
 
 
-def described(
-    settings: "Settings", overrides: dict[str, Any], extensions: "Sequence[Extension]"
-) -> list[dict[str, Any]]:
+def described(settings: Settings, overrides: dict[str, Any], extensions: Sequence[Extension]) -> list[dict[str, Any]]:
     """One row per setting, in the order they are declared; those of extensions come last."""
-    from penstock.config import PREFIX, Settings, origin, setting_fields
-
     kinds = [kind for one in extensions for kind in one.settings_found()]
     values = {Settings: settings} | {kind: settings.of(kind) for kind in kinds}
 
@@ -64,10 +57,6 @@ def described(
 
 def _shown(value: Any) -> Any:
     """Plain values stay what they are in JSON; anything secret is masked."""
-    from pydantic import SecretStr
-
-    from penstock.cli.database import without_password
-
     match value:
         case None | bool() | int() | float():
             return value

@@ -4,19 +4,25 @@ import asyncio
 import re
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from penstock.brokers import dead_messages
 from penstock.cli import dead_letters_messages
+from penstock.cli.dead_letters_messages import CanarySeconds, RateOption
+from penstock.cli.tasks import as_data, described, object_of
+from penstock.control import dead_letters
+from penstock.control.dead_letters import DeadLetter, DeadLetterFilter, Replay
+from penstock.errors import InvalidSetting, UsageError
+from penstock.insight import task_views
+from penstock.insight.wording import stage_label
 from penstock.terminal.command import command
+from penstock.terminal.editor import edited
 from penstock.terminal.output import Column
 from penstock.terminal.pages import AfterOption, LimitOption, YesOption, actor, confirmed, place_of, show_page, written
 from penstock.terminal.readable import as_json, clean, error_line, when
 from penstock.terminal.session import Session
-
-if TYPE_CHECKING:
-    from penstock.control.dead_letters import DeadLetter, DeadLetterFilter, Replay
 
 TaskId = Annotated[int, typer.Argument(metavar="ID", min=1)]
 TaskIds = Annotated[list[int] | None, typer.Argument(metavar="[ID…]", min=1)]
@@ -29,8 +35,6 @@ InputOption = Annotated[
     typer.Option("--input", metavar="JSON", help="The new input; - reads stdin. Without it, an editor opens."),
 ]
 CanaryOption = Annotated[bool, typer.Option("--canary", help="Replay one first; stop if it fails again.")]
-CanarySeconds = Annotated[float, typer.Option("--canary-seconds", min=0.1, help="How long to wait for it.")]
-RateOption = Annotated[float | None, typer.Option("--rate", help="At most so many per second.")]
 StopOption = Annotated[
     int | None,
     typer.Option("--stop-after", min=1, help="Stop when so many failed again with the same error; 10 with --canary."),
@@ -53,9 +57,6 @@ def register(app: typer.Typer) -> None:
         after: AfterOption = None,
     ) -> None:
         """Tasks that ended as ERROR, newest first."""
-        from penstock.brokers import dead_messages
-        from penstock.control import dead_letters
-
         wanted = await _filter(session, pipeline, error, since, job)
         page = await dead_letters.page(await session.app(), wanted, after=place_of(after), limit=limit)
         messages = sum((await dead_messages.open_counts(await session.app())).values())
@@ -63,14 +64,13 @@ def register(app: typer.Typer) -> None:
         empty = "No dead letter matches." if any((pipeline, error, since, job)) else well
         show_page(session, [_row(row) for row in page.rows], written(page.next), COLUMNS, empty=empty)
         if messages:
-            _say_messages(session, messages)
+            # The other kind of dead letter, which this list does not hold.
+            word = "message of a broker is" if messages == 1 else "messages of brokers are"
+            session.out.say(f"{messages:,} {word} dead as well: `penstock dead-letters messages list`.")
 
     @command(app)
     async def show(session: Session, task: TaskId) -> None:
         """Input, error with its traceback, and every run."""
-        from penstock.cli.tasks import as_data, described
-        from penstock.insight import task_views
-
         app = await session.app()
         letter, now = await task_views.show(app, task), await task_views.now(app)
         session.out.show(as_data(letter), lambda: described(letter, now))
@@ -78,16 +78,21 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def edit(session: Session, task: TaskId, new_input: InputOption = None) -> None:
         """Replay it with another input: the dead letter is closed, an edited copy runs."""
-        await _edit(session, task, new_input)
+        app = await session.app(declared=session.app_reference is not None)
+        if new_input is None:
+            letter = await task_views.show(app, task)
+            new_input = await asyncio.to_thread(edited, as_json(letter.input), suffix=".json")
+        if new_input is None:
+            session.out.say("Nothing was changed.")
+            return
+        copy = await app.control.dead_letters.edit(task, object_of(new_input, "--input"), by=actor())
+        session.out.show(
+            {"task_id": copy.id, "replaces": task},
+            f"Task {copy.id} runs with the new input in place of {task}. `penstock tasks wait {copy.id}`",
+        )
 
     _register_replay(app)
     dead_letters_messages.register(app)
-
-
-def _say_messages(session: Session, count: int) -> None:
-    """The other kind of dead letter, which this list does not hold."""
-    word = "message of a broker is" if count == 1 else "messages of brokers are"
-    session.out.say(f"{count:,} {word} dead as well: `penstock dead-letters messages list`.")
 
 
 def _register_replay(app: typer.Typer) -> None:
@@ -107,14 +112,15 @@ def _register_replay(app: typer.Typer) -> None:
         yes: YesOption = False,
     ) -> int:
         """Run dead letters again: the given ones, or with --all everything that matches the filters."""
-        from penstock.errors import UsageError
-
         if bool(tasks) == every:
             raise UsageError("Name the tasks to replay, or use --all with filters; one of the two.")
         if tasks:
             if canary or rate is not None or stop_after is not None or any((pipeline, error, since, job)):
                 raise UsageError("--canary, --rate, --stop-after and the filters go with --all, not with single tasks.")
-            return await _replay_these(session, tasks)
+            started = await (await session.app()).control.dead_letters.replay(tasks, by=actor())
+            word = "task runs" if len(started) == 1 else "tasks run"
+            session.out.show({"replayed": len(started), "tasks": sorted(started)}, f"{len(started):,} {word} again.")
+            return 0
         wanted = await _filter(session, pipeline, error, since, job)
         pace: dict[str, Any] = {"canary": canary, "canary_seconds": canary_seconds, "per_second": rate}
         return await _replay_all(session, wanted, {**pace, "stop_after": stop_after}, yes=yes)
@@ -122,10 +128,7 @@ def _register_replay(app: typer.Typer) -> None:
 
 async def _filter(
     session: Session, pipeline: str | None, error: str | None, since: str | None, job: int | None
-) -> "DeadLetterFilter":
-    from penstock.control.dead_letters import DeadLetterFilter
-    from penstock.insight import task_views
-
+) -> DeadLetterFilter:
     app = await session.app()
     await task_views.require_pipeline(app, pipeline)
     from_time = None if since is None else since_time(since, await task_views.now(app))
@@ -134,8 +137,6 @@ async def _filter(
 
 def since_time(text: str, now: datetime) -> datetime:
     """A span before the database's now, or a time."""
-    from penstock.errors import InvalidSetting
-
     if match := re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip()):
         try:
             return now - timedelta(seconds=float(match[1]) * _UNITS[match[2]])
@@ -150,33 +151,7 @@ def since_time(text: str, now: datetime) -> datetime:
     return at
 
 
-async def _edit(session: Session, task_id: int, text: str | None) -> None:
-    from penstock.cli.task_moves import object_of
-    from penstock.insight import task_views
-    from penstock.terminal.editor import edited
-
-    app = await session.app(declared=session.app_reference is not None)
-    if text is None:
-        letter = await task_views.show(app, task_id)
-        text = await asyncio.to_thread(edited, as_json(letter.input), suffix=".json")
-        if text is None:
-            session.out.say("Nothing was changed.")
-            return
-    copy = await app.control.dead_letters.edit(task_id, object_of(text, "--input"), by=actor())
-    session.out.show(
-        {"task_id": copy.id, "replaces": task_id},
-        f"Task {copy.id} runs with the new input in place of {task_id}. `penstock tasks wait {copy.id}`",
-    )
-
-
-async def _replay_these(session: Session, task_ids: list[int]) -> int:
-    started = await (await session.app()).control.dead_letters.replay(task_ids, by=actor())
-    word = "task runs" if len(started) == 1 else "tasks run"
-    session.out.show({"replayed": len(started), "tasks": sorted(started)}, f"{len(started):,} {word} again.")
-    return 0
-
-
-async def _replay_all(session: Session, wanted: "DeadLetterFilter", pace: dict[str, Any], *, yes: bool) -> int:
+async def _replay_all(session: Session, wanted: DeadLetterFilter, pace: dict[str, Any], *, yes: bool) -> int:
     app = await session.app()
     found = await app.insight.dead_letters.page(wanted, limit=_COUNTED)
     count, more = len(found.rows), found.next is not None
@@ -191,24 +166,15 @@ async def _replay_all(session: Session, wanted: "DeadLetterFilter", pace: dict[s
     return 1 if done.stopped else 0
 
 
-def _report(done: "Replay") -> dict[str, Any]:
+def _report(done: Replay) -> dict[str, Any]:
     first = done.canary
-    return {
-        "replayed": done.replayed,
-        "stopped": done.stopped,
-        "failed_again": done.failed_again,
-        "canary": None
-        if first is None
-        else {
-            "task_id": first.task_id,
-            "state": None if first.state is None else first.state.name,
-            "same_error": first.same_error,
-            "error": first.error,
-        },
-    }
+    state = None if first is None or first.state is None else first.state.name
+    canary = None if first is None else {**asdict(first), "state": state}
+    told = {"replayed": done.replayed, "stopped": done.stopped, "failed_again": done.failed_again}
+    return {**told, "canary": canary}
 
 
-def _sentence(done: "Replay") -> str:
+def _sentence(done: Replay) -> str:
     first = done.canary
     if first is None or first.passed:
         said = f"{done.replayed:,} dead letters run again."
@@ -231,9 +197,7 @@ COLUMNS = (
 )
 
 
-def _row(letter: "DeadLetter") -> dict[str, Any]:
-    from penstock.insight.wording import stage_label
-
+def _row(letter: DeadLetter) -> dict[str, Any]:
     return {
         **asdict(letter),
         "name": clean(stage_label(letter.pipeline, letter.stage)),

@@ -2,19 +2,23 @@
 
 import asyncio
 import base64
+import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from penstock.brokers import dead_messages
+from penstock.brokers.message_replays import MessageReplay, replay_matching
+from penstock.errors import InvalidSetting, UsageError
 from penstock.terminal.command import accept_global_options, command
+from penstock.terminal.editor import edited
+from penstock.terminal.groups import WholeSentences, new_app
 from penstock.terminal.output import Column
 from penstock.terminal.pages import AfterOption, LimitOption, YesOption, actor, confirmed, show_page
 from penstock.terminal.readable import as_json, clean, fields, short, when
 from penstock.terminal.session import Session
-
-if TYPE_CHECKING:
-    from penstock.brokers.message_replays import MessageReplay
 
 MessageId = Annotated[int, typer.Argument(metavar="ID", min=1)]
 MessageIds = Annotated[list[int], typer.Argument(metavar="ID…", min=1)]
@@ -43,8 +47,6 @@ _WIDTH = 16
 
 
 def register(app: typer.Typer) -> None:
-    from penstock.terminal.groups import WholeSentences, new_app
-
     group = new_app(help="Messages of brokers that nobody could read.", cls=WholeSentences)
     accept_global_options(group)
     _register_reading(group)
@@ -63,8 +65,6 @@ def _register_reading(group: typer.Typer) -> None:
         after: AfterOption = None,
     ) -> None:
         """What was collected from the brokers' dead-letter queues, newest first."""
-        from penstock.brokers import dead_messages
-
         app = await session.app()
         wanted = await dead_messages.filter_of(app, transport=transport, stage=stage, is_open=_state(state))
         page = await dead_messages.page(app, wanted, after=_number(after), limit=limit)
@@ -74,8 +74,6 @@ def _register_reading(group: typer.Typer) -> None:
     @command(group)
     async def show(session: Session, message: MessageId) -> None:
         """Its bytes, what can be read of them, and why it is dead."""
-        from penstock.brokers import dead_messages
-
         found = await dead_messages.show(await session.app(), message)
         raw = bytes(found.pop("raw"))
         data = {**found, "base64": base64.b64encode(raw).decode(), "text": _text(raw)}
@@ -84,8 +82,6 @@ def _register_reading(group: typer.Typer) -> None:
     @command(group)
     async def discard(session: Session, messages: MessageIds, yes: YesOption = False) -> None:
         """Throw messages away. Their tasks are not touched."""
-        from penstock.brokers import dead_messages
-
         app = await session.app()
         for one in messages:
             await dead_messages.show(app, one)
@@ -112,8 +108,6 @@ def _register_replay(group: typer.Typer) -> None:
         yes: YesOption = False,
     ) -> int:
         """Send messages again: the given ones, or with --all every open one that matches the filters."""
-        from penstock.errors import UsageError
-
         if bool(messages) == every:
             raise UsageError("Name the messages to send again, or use --all with filters; one of the two.")
         changed = data is not None or edit
@@ -134,10 +128,6 @@ def _register_replay(group: typer.Typer) -> None:
 
 
 async def _changed(session: Session, message: int, data: str | None, *, edit: bool) -> bytes | None:
-    from penstock.brokers import dead_messages
-    from penstock.errors import UsageError
-    from penstock.terminal.editor import edited
-
     if data is not None:
         return _given(data)
     if not edit:
@@ -151,10 +141,6 @@ async def _changed(session: Session, message: int, data: str | None, *, edit: bo
 
 
 def _given(name: str) -> bytes:
-    import sys
-
-    from penstock.errors import UsageError
-
     try:
         return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
@@ -162,8 +148,6 @@ def _given(name: str) -> bytes:
 
 
 async def _replay_these(session: Session, messages: list[int], raw: bytes | None, to: str | None) -> int:
-    from penstock.brokers import dead_messages
-
     app = await session.app()
     tasks = [(await dead_messages.replay(app, one, by=actor(), raw=raw, stage=to)).task_id for one in messages]
     word = "message was" if len(tasks) == 1 else "messages were"
@@ -177,9 +161,6 @@ async def _replay_these(session: Session, messages: list[int], raw: bytes | None
 async def _replay_all(
     session: Session, transport: str | None, stage: str | None, pace: dict[str, Any], *, yes: bool
 ) -> int:
-    from penstock.brokers import dead_messages
-    from penstock.brokers.message_replays import replay_matching
-
     app = await session.app()
     wanted = await dead_messages.filter_of(app, transport=transport, stage=stage)
     found = await dead_messages.page(app, wanted, limit=_COUNTED)
@@ -195,13 +176,11 @@ async def _replay_all(
     return 1 if done.stopped else 0
 
 
-def _report(done: "MessageReplay") -> dict[str, Any]:
-    from dataclasses import asdict
-
+def _report(done: MessageReplay) -> dict[str, Any]:
     return {**asdict(done), "refused": [{"message": one, "clause": why} for one, why in done.refused.items()]}
 
 
-def sentence(done: "MessageReplay") -> str:
+def sentence(done: MessageReplay) -> str:
     first, said = done.canary, f"{done.replayed:,} messages were sent."
     if first is not None and first.ended == "waiting":
         ask = f"`penstock tasks why {first.task_id}`"
@@ -254,16 +233,12 @@ def _text(raw: bytes) -> str | None:
 
 
 def _state(given: str) -> bool | None:
-    from penstock.errors import InvalidSetting
-
     if given not in _STATES:
         raise InvalidSetting("--state", given, f"use {', '.join(_STATES)}")
     return _STATES[given]
 
 
 def _number(after: str | None) -> int | None:
-    from penstock.errors import UsageError
-
     if after is not None and not after.isdecimal():
         raise UsageError(f"--after {after!r} is not a place. Use what the page before printed.")
     return None if after is None else min(int(after), 2**63 - 1)

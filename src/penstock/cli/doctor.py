@@ -1,21 +1,22 @@
 """`penstock doctor`"""
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import typer
 
-from penstock.errors import UsageError
+from penstock.cli import database
+from penstock.config import setting_fields, unknown_variables
+from penstock.core.loading import extensions_of
+from penstock.errors import DatabaseError, UsageError
+from penstock.extension import Extension, declared_settings
+from penstock.insight.doctor import Finding, Health, examine, worst
+from penstock.storage import database as links
+from penstock.storage import migrate
 from penstock.terminal.command import command
 from penstock.terminal.errors import exit_code_of
 from penstock.terminal.readable import clean
 from penstock.terminal.session import Session
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from penstock.extension import Extension
-    from penstock.insight.doctor import Finding
 
 _MARKS = {"ok": "ok  ", "warn": "WARN", "bad": "BAD "}
 
@@ -27,9 +28,6 @@ def register(app: typer.Typer) -> None:
 
         Needs no migrated schema: also for a database that is old, damaged or only half set up.
         """
-        from penstock.errors import DatabaseError
-        from penstock.insight.doctor import Finding, Health, worst
-
         extensions, refused = _extensions(session)
         settled = [*_settings(extensions), *refused]
         try:
@@ -44,11 +42,8 @@ def register(app: typer.Typer) -> None:
         return 1 if worst(findings) is Health.BAD else 0
 
 
-def _extensions(session: Session) -> "tuple[tuple[Extension, ...], list[Finding]]":
+def _extensions(session: Session) -> tuple[tuple[Extension, ...], list[Finding]]:
     """Of the named application, or of all on this machine; or what keeps them from being read."""
-    from penstock.core.loading import extensions_of
-    from penstock.insight.doctor import Finding, Health
-
     try:
         return extensions_of(session.app_reference), []
     except UsageError as error:
@@ -56,12 +51,8 @@ def _extensions(session: Session) -> "tuple[tuple[Extension, ...], list[Finding]
         return (), [Finding(check="extensions", health=Health.BAD, finding=str(error), fix=fix)]
 
 
-def _settings(extensions: "Sequence[Extension]") -> "list[Finding]":
+def _settings(extensions: Sequence[Extension]) -> list[Finding]:
     """Not a check of the database: needed also when that is away, as it may be the reason."""
-    from penstock.config import setting_fields, unknown_variables
-    from penstock.extension import declared_settings
-    from penstock.insight.doctor import Finding, Health
-
     kinds = [*declared_settings(), *(kind for one in extensions for kind in one.settings_found())]
     unknown = unknown_variables(further=setting_fields(kinds))
     if not unknown:
@@ -71,12 +62,7 @@ def _settings(extensions: "Sequence[Extension]") -> "list[Finding]":
     ]
 
 
-async def _examine(session: Session, extensions: "Sequence[Extension]") -> "list[Finding]":
-    from penstock.cli import database
-    from penstock.insight.doctor import examine
-    from penstock.storage import database as links
-    from penstock.storage import migrate
-
+async def _examine(session: Session, extensions: Sequence[Extension]) -> list[Finding]:
     settings = session.settings
     async with database.opened(settings) as place:
         connection = await links.connect(settings, place.url, purpose="doctor")
@@ -89,7 +75,7 @@ async def _examine(session: Session, extensions: "Sequence[Extension]") -> "list
             connection.terminate()
 
 
-def _show(session: Session, findings: "list[Finding]") -> None:
+def _show(session: Session, findings: list[Finding]) -> None:
     if session.out.json:
         session.out.emit([asdict(one) for one in findings])
         return

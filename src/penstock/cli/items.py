@@ -1,9 +1,12 @@
 """`penstock items`: what became of row 4,182."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
+from penstock.cli.tasks import as_data
+from penstock.insight import items, task_views
 from penstock.terminal.command import command
 from penstock.terminal.output import Column
 from penstock.terminal.pages import LimitOption, show_page
@@ -17,6 +20,7 @@ StatusesOption = Annotated[
 ]
 AfterOption = Annotated[str | None, typer.Option("--after", metavar="PLACE", help="Where the page before ended.")]
 
+EMPTY = "No item of the job is in one of these states."
 COLUMNS = (
     Column(key="item_id", title="item", right=True, show=str),
     Column(key="row", title="row", right=True),
@@ -38,23 +42,23 @@ def register(app: typer.Typer) -> None:
         after: AfterOption = None,
     ) -> None:
         """A job's items, the newest change first."""
-        await _list(session, job, statuses, limit, after)
+        states, place = items.states(statuses), items.place(after)
+        async with session.connection() as connection:
+            page = await items.page_of_job(connection, job, states=states, after=place, limit=limit)
+        rows = [_row(item, session.out.json) for item in page.items]
+        show_page(session, rows, items.written(page.next), COLUMNS, empty=EMPTY)
 
     @command(app)
     async def show(session: Session, job: JobArgument, row: RowOption) -> None:
         """One row of a job's file: input, result, error, history."""
-        await _show(session, job, row)
-
-
-async def _list(session: Session, job: int, statuses: str | None, limit: int, after: str | None) -> None:
-    from penstock.insight import items
-
-    async with session.connection() as connection:
-        page = await items.page_of_job(
-            connection, job, states=items.states(statuses), after=items.place(after), limit=limit
-        )
-    rows = [_row(item, session.out.json) for item in page.items]
-    show_page(session, rows, items.written(page.next), COLUMNS, empty="No item of the job is in one of these states.")
+        app = await session.app()
+        async with session.connection() as connection:
+            item_id = await items.id_now_of_row(connection, job, row)
+            item = await items.one(connection, item_id)
+        task = await task_views.show(app, item_id)
+        metadata = await app.job_by_id(job).metadata()
+        text = _described(task, item, row, metadata.get("columns", ()))
+        session.out.show({"item_id": item_id, "row": row, **as_data(task)}, text)
 
 
 def _row(item: Any, whole: bool) -> dict[str, Any]:
@@ -81,20 +85,11 @@ def _row(item: Any, whole: bool) -> dict[str, Any]:
     }
 
 
-async def _show(session: Session, job: int, row: int) -> None:
-    from penstock.cli.tasks import as_data
-    from penstock.insight import items, task_views
-
-    app = await session.app()
-    async with session.connection() as connection:
-        item_id = await items.id_now_of_row(connection, job, row)
-        item = await items.one(connection, item_id)
-    task = await task_views.show(app, item_id)
-    metadata = await app.job_by_id(job).metadata()
+def _described(task: task_views.TaskDetails, item: items.Item | None, row: int, columns: Sequence[str]) -> str:
     cells = task.input.get("cells")
-    named = dict(zip(metadata.get("columns", ()), cells, strict=False)) if isinstance(cells, list) else task.input
+    named = dict(zip(columns, cells, strict=False)) if isinstance(cells, list) else task.input
     told = {
-        "item": str(item_id),
+        "item": str(task.task_id),
         "row": f"{row:,}",
         "status": task.state.name,
         "attempts": str(task.attempts),
@@ -104,5 +99,4 @@ async def _show(session: Session, job: int, row: int) -> None:
         "waits": (item.why if item is not None else None) or "–",
     }
     past = [f"  {when(one.at, item.read_at)}  {one.cause}  {error_line(one.error)}" for one in task.history if item]
-    text = fields({key: clean(one) for key, one in told.items()}) + ("\n\nhistory\n" + "\n".join(past) if past else "")
-    session.out.show({"item_id": item_id, "row": row, **as_data(task)}, text)
+    return fields({key: clean(one) for key, one in told.items()}) + ("\n\nhistory\n" + "\n".join(past) if past else "")

@@ -1,20 +1,20 @@
 """`penstock jobs`"""
 
-import io
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from penstock.errors import InvalidSetting
+from penstock.insight import job_views
+from penstock.insight.job_views import JobDetails, JobView
+from penstock.lifecycle import FINISHED, UNSUCCESSFUL, State
 from penstock.terminal.command import command
-from penstock.terminal.output import Column, duration, titled, write_table
+from penstock.terminal.output import Column, duration, table_text, titled
 from penstock.terminal.pages import LimitOption, ReasonOption, YesOption, actor, agreed, on_terminal, show_page
 from penstock.terminal.readable import clean, error_line, fields, short, when
 from penstock.terminal.session import Session
 from penstock.terminal.waiting import as_row, wait_for
-
-if TYPE_CHECKING:
-    from penstock.insight.job_views import JobDetails, JobView
 
 JobId = Annotated[int, typer.Argument(metavar="ID", min=1)]
 BeforeOption = Annotated[int | None, typer.Option("--after", metavar="ID", help="Where the page before ended.")]
@@ -35,13 +35,18 @@ def register(app: typer.Typer) -> None:
         session: Session, owner: OwnerOption = None, limit: LimitOption = 20, after: BeforeOption = None
     ) -> None:
         """Newest first, with progress."""
-        await _list(session, owner, limit, after)
+        async with session.connection() as connection:
+            views = await job_views.page(connection, before=after, owner=owner, limit=limit)
+        following = str(views[-1].id) if len(views) == limit else None
+        empty = "No jobs yet. A job is what `enqueue_many` stores; `penstock demo` makes a few."
+        rows = [as_row(view) for view in views]
+        if not session.out.json:
+            rows = [{**row, **_cells(view)} for row, view in zip(rows, views, strict=True)]
+        show_page(session, rows, following, COLUMNS, empty=empty)
 
     @command(app)
     async def show(session: Session, job: JobId) -> None:
         """Counts, rate, ETA, lanes and the newest errors."""
-        from penstock.insight import job_views
-
         async with session.connection() as connection:
             found = await job_views.show(connection, job)
         data = {
@@ -100,8 +105,6 @@ def _register_moves(app: typer.Typer) -> None:
         session: Session, job: JobId, statuses: StatusesOption = None, from_stage: StageOption = None
     ) -> None:
         """Run its finished tasks in these states again; pending: what waits for its next try starts now."""
-        from penstock.lifecycle import UNSUCCESSFUL
-
         chosen = list(UNSUCCESSFUL) if statuses is None else _states(statuses, ended_only=from_stage is not None)
         handle = (await session.app()).job_by_id(job)
         count = await handle.reprocess(statuses=chosen, by=actor(), from_stage=from_stage)
@@ -114,9 +117,6 @@ def _register_moves(app: typer.Typer) -> None:
 
 
 def _states(text: str, *, ended_only: bool = False) -> list[Any]:
-    from penstock.errors import InvalidSetting
-    from penstock.lifecycle import FINISHED, State
-
     known = {state.name.lower(): state for state in (FINISHED if ended_only else (*FINISHED, State.PENDING))}
     names = [name.strip().lower() for name in text.split(",") if name.strip()]
     for name in names:
@@ -136,20 +136,7 @@ COLUMNS = (
 )
 
 
-async def _list(session: Session, owner: str | None, limit: int, before: int | None) -> None:
-    from penstock.insight import job_views
-
-    async with session.connection() as connection:
-        views = await job_views.page(connection, before=before, owner=owner, limit=limit)
-    following = str(views[-1].id) if len(views) == limit else None
-    empty = "No jobs yet. A job is what `enqueue_many` stores; `penstock demo` makes a few."
-    rows = [as_row(view) for view in views]
-    if not session.out.json:
-        rows = [{**row, **_cells(view)} for row, view in zip(rows, views, strict=True)]
-    show_page(session, rows, following, COLUMNS, empty=empty)
-
-
-def _cells(view: "JobView") -> dict[str, Any]:
+def _cells(view: JobView) -> dict[str, Any]:
     counts = view.counts
     share = f" {100 * counts.finished // counts.total} %" if counts.total else ""
     return {
@@ -160,7 +147,7 @@ def _cells(view: "JobView") -> dict[str, Any]:
     }
 
 
-def _described(found: "JobDetails") -> str:
+def _described(found: JobDetails) -> str:
     view, counts = found.job, found.job.counts
     pairs = {
         "job": f"{view.id}" + (f" {clean(view.name)}" if view.name else ""),
@@ -187,14 +174,16 @@ def _described(found: "JobDetails") -> str:
         pairs["then"] = _called(found)
     text = fields(pairs)
     if len(found.steps.steps) > 1:
-        text += "\n\n" + _steps(found)
+        rows = [{**asdict(step), "stage": clean(step.stage)} for step in found.steps.steps]
+        columns = [titled(name) for name in ("stage", "waiting", "running", "done", "failed", "cancelled")]
+        text += "\n\n" + table_text(rows, columns)
     if found.newest_errors:
         lines = [f"  task {one.task_id}  {error_line(one.error)}" for one in found.newest_errors]
         text += "\n\nnewest errors\n" + "\n".join(lines) + f"\n  → penstock dead-letters list --job {view.id}"
     return text
 
 
-def _called(found: "JobDetails") -> str:
+def _called(found: JobDetails) -> str:
     callback = found.callback
     assert callback is not None
     name = clean(callback.pipeline)
@@ -204,10 +193,3 @@ def _called(found: "JobDetails") -> str:
     if callback.problem is not None:
         return f"{name} could not be called {at}: {clean(callback.problem)}"
     return f"{name}, called {at} as task {callback.task_id}"
-
-
-def _steps(found: "JobDetails") -> str:
-    text = io.StringIO()
-    rows = [{**asdict(step), "stage": clean(step.stage)} for step in found.steps.steps]
-    write_table(text, rows, [titled(name) for name in ("stage", "waiting", "running", "done", "failed", "cancelled")])
-    return text.getvalue().rstrip("\n")

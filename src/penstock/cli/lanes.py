@@ -1,19 +1,18 @@
 """`penstock lanes`: the units of fairness, pause and cancel inside a pipeline."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from penstock.cli.stages import whole_or_none
+from penstock.control import lanes
+from penstock.control.lanes import Lane
 from penstock.terminal.command import command
 from penstock.terminal.output import Column
 from penstock.terminal.pages import LimitOption, ReasonOption, YesOption, actor, agreed, on_terminal, show_page
 from penstock.terminal.readable import clean, short, when
 from penstock.terminal.session import Session
-
-if TYPE_CHECKING:
-    from penstock.control.lanes import Lane
 
 Pipeline = Annotated[str, typer.Argument(metavar="PIPELINE")]
 Key = Annotated[str, typer.Argument(metavar="LANE", help="As `lanes list` names it, such as owner:ann.")]
@@ -59,8 +58,6 @@ def _register_changes(app: typer.Typer) -> None:
     async def cancel(session: Session, pipeline: Pipeline, lane: Key, yes: YesOption = False) -> None:
         """Waiting tasks end at once, running ones are asked to stop. Later ones start in a new lane. On a terminal it
         asks first."""
-        from penstock.control import lanes
-
         app = await session.app()
         if on_terminal() and not yes:
             waiting = await lanes.waiting(app, pipeline, lane)
@@ -104,7 +101,7 @@ COLUMNS = (
 )
 
 
-def _row(lane: "Lane") -> dict[str, Any]:
+def _row(lane: Lane) -> dict[str, Any]:
     note = "active" if lane.active else "resting"
     if lane.cancelled_at is not None:
         note = f"cancelled by {lane.cancelled_by or '–'} {when(lane.cancelled_at, lane.read_at)}"

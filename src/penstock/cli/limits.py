@@ -48,16 +48,9 @@ def register(app: typer.Typer) -> None:
         circuit_seconds: CircuitSecondsOption = None,
     ) -> None:
         """Limit a key, or change its limit; what was used stays used."""
-        circuit = {"circuit_failures": circuit_failures, "circuit_seconds": circuit_seconds}
+        circuit: dict[str, Any] = {"circuit_failures": circuit_failures, "circuit_seconds": circuit_seconds}
         known = [view.key for view in await (await session.app()).insight.limits(limit=_COMPARED)]
-        await (await session.app()).control.limits.configure(
-            key,
-            rate,
-            burst,
-            by=actor(),
-            circuit_failures=circuit_failures,
-            circuit_seconds=circuit_seconds,
-        )
+        await (await session.app()).control.limits.configure(key, rate, burst, by=actor(), **circuit)
         session.out.show(
             {"key": key, "rate": rate, "burst": burst, **circuit},
             f"{key}: {rate:g} per second, up to {burst:,} at once{_said(circuit_failures, circuit_seconds)}.",

@@ -1,14 +1,17 @@
 """`penstock migrate`"""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
+from penstock.cli import database
+from penstock.core.loading import extensions_of
+from penstock.errors import UsageError
+from penstock.storage import migrate
+from penstock.storage.migrate import Migration, as_sql, migrations_of
 from penstock.terminal.command import command
 from penstock.terminal.session import Session
-
-if TYPE_CHECKING:
-    from penstock.storage.migrate import Migration
 
 SqlOption = Annotated[bool, typer.Option("--sql", help="Print the whole schema as SQL and change nothing.")]
 CheckOption = Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 if something is pending.")]
@@ -22,38 +25,22 @@ def register(app: typer.Typer) -> None:
         Safe while workers run, safe twice at the same time, and safe to interrupt: every migration is one
         transaction, and a table that is busy is waited for in short tries.
         """
-        from penstock.errors import UsageError
-
         if sql and check:
             raise UsageError("--sql and --check do not go together. Choose one of them.")
+        # Of the extensions that the named application has, or of all that run on this machine.
+        further = migrations_of(extensions_of(session.app_reference))
         if sql:
-            from penstock.storage.migrate import as_sql
-
-            script = as_sql(_further(session))
+            script = as_sql(further)
             session.out.show({"sql": script}, script)
             return 0
-        return await (_check(session) if check else _migrate(session))
+        settings = session.settings
+        async with database.opened(settings) as place, database.connection(settings, place) as connection:
+            return await (_check if check else _migrate)(session, connection, further)
 
 
-def _further(session: Session) -> "tuple[Migration, ...]":
-    """Of the extensions that the named application has, or of all that run on this machine."""
-    from penstock.core.loading import extensions_of
-    from penstock.storage.migrate import migrations_of
-
-    return migrations_of(extensions_of(session.app_reference))
-
-
-async def _check(session: Session) -> int:
-    from penstock.cli import database
-    from penstock.storage import migrate
-
-    further = _further(session)
-    async with (
-        database.opened(session.settings) as place,
-        database.connection(session.settings, place) as connection,
-    ):
-        pending = await migrate.pending(connection, further)
-        applied = await migrate.applied(connection)
+async def _check(session: Session, connection: Any, further: Sequence[Migration]) -> int:
+    pending = await migrate.pending(connection, further)
+    applied = await migrate.applied(connection)
     names = [one.label for one in pending]
     at = applied[-1] if applied else 0
     text = f"version {at}; pending: {', '.join(names)}" if names else f"version {at}; nothing is pending"
@@ -63,17 +50,9 @@ async def _check(session: Session) -> int:
     return 1 if names else 0
 
 
-async def _migrate(session: Session) -> int:
-    from penstock.cli import database
-    from penstock.storage import migrate
-
-    further = _further(session)
-    async with (
-        database.opened(session.settings) as place,
-        database.connection(session.settings, place) as connection,
-    ):
-        applied = await migrate.migrate(connection, further, tell=session.out.say)
-        version = (await migrate.applied(connection))[-1]
+async def _migrate(session: Session, connection: Any, further: Sequence[Migration]) -> int:
+    applied = await migrate.migrate(connection, further, tell=session.out.say)
+    version = (await migrate.applied(connection))[-1]
     names = [one.label for one in applied]
     text = f"version {version}; applied {', '.join(names)}" if names else f"version {version}; nothing to do"
     session.out.show({"version": version, "applied": names}, text)

@@ -1,18 +1,17 @@
 """`penstock schedules`"""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from penstock.schedules import scheduling
+from penstock.schedules.scheduling import ScheduleView
 from penstock.terminal.command import command
 from penstock.terminal.output import Column, shown
 from penstock.terminal.pages import YesOption, actor, confirmed
 from penstock.terminal.readable import clean, short, when
 from penstock.terminal.session import Session
-
-if TYPE_CHECKING:
-    from penstock.schedules.scheduling import ScheduleView
 
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 
@@ -23,8 +22,6 @@ def register(app: typer.Typer) -> None:
     @command(app, "list")
     async def listing(session: Session) -> None:
         """Every schedule with its next times."""
-        from penstock.schedules import scheduling
-
         async with session.connection() as connection:
             views = await scheduling.listing(connection)
         session.out.table([_row(view) for view in views], COLUMNS, empty=EMPTY)
@@ -50,8 +47,6 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def delete(session: Session, name: Name, yes: YesOption = False) -> None:
         """The tasks it fired stay. Refused for schedules that code declares."""
-        from penstock.schedules import scheduling
-
         async with session.connection() as connection:
             await scheduling.show(connection, name)
         confirmed(session, f"Delete schedule {name!r}?", yes=yes)
@@ -70,11 +65,11 @@ COLUMNS = (
 )
 
 
-def _next(view: "ScheduleView") -> str:
+def _next(view: ScheduleView) -> str:
     return when(view.schedule.next_fire_at, view.schedule.read_at)
 
 
-def _row(view: "ScheduleView") -> dict[str, Any]:
+def _row(view: ScheduleView) -> dict[str, Any]:
     row = view.schedule
     note = "on"
     if row.paused_at is not None:

@@ -10,9 +10,7 @@ from penstock.terminal.session import Session
 if TYPE_CHECKING:
     import socket
 
-    from penstock.application import Penstock
-    from penstock.cli.database import Place
-    from penstock.cli.serving import Plan, StopSignals
+    from penstock.cli.serving import Plan
 
 HostOption = Annotated[str | None, typer.Option("--host", metavar="ADDRESS", help="To listen on; also PENSTOCK_HOST.")]
 PortOption = Annotated[int | None, typer.Option("--port", min=0, max=65535, help="Also PENSTOCK_PORT; 0: a free port.")]
@@ -39,10 +37,18 @@ def register(app: typer.Typer) -> None:
 
 
 async def _serve(session: Session, plan: "Plan", listening: "socket.socket") -> int:
+    from pydantic import SecretStr
+
     from penstock.application import Penstock
     from penstock.cli import database
     from penstock.cli.serving import StopSignals
+    from penstock.console.http.app import create
+    from penstock.console.http.listening import address_of
+    from penstock.console.http.server import Server, configure_logs, run
+    from penstock.console.live.live import Live
     from penstock.core.loading import load_app
+    from penstock.events import Events
+    from penstock.observe.logs import log_subscriber
     from penstock.terminal.errors import INTERRUPTED, OK
     from penstock.terminal.served import carried
 
@@ -54,43 +60,24 @@ async def _serve(session: Session, plan: "Plan", listening: "socket.socket") -> 
     session.warn_of_unknown_variables(brought.settings)
     async with database.opened(plan.settings) as place:
         await database.prepare(plan.settings, place, brought.migrations, may_migrate=False, tell=session.out.say)
-        if not stop.times:
-            await _answer(session, plan, app, place, listening, stop)
+        if stop.times:
+            return INTERRUPTED if stop.times > 1 else OK
+        settings = plan.settings.model_copy(update={"database_url": SecretStr(place.url)})
+        configure_logs(settings)
+        live = Live(app, database_gone=place.keep_running)
+        app.use(settings, Events([log_subscriber(settings, live.metrics.counter.labels)]), registers=False)
+        api = create(app, live=live)
+        server = Server(api, settings)
+        stop.lead_to(server)
+        address = address_of(listening)
+
+        def announce() -> None:
+            if session.out.json:
+                session.out.emit({"http": address, "database": place.shown, "app": plan.app})
+            session.out.say(
+                f"Serving {plan.app} on {address}, from {place.shown}. "
+                "`penstock users login NAME` prints a login link; Ctrl-C stops it."
+            )
+
+        await run(api, server, listening, ready=announce)
     return INTERRUPTED if stop.times > 1 else OK
-
-
-async def _answer(
-    session: Session,
-    plan: "Plan",
-    app: "Penstock",
-    place: "Place",
-    listening: "socket.socket",
-    stop: "StopSignals",
-) -> None:
-    from pydantic import SecretStr
-
-    from penstock.console.http.app import create
-    from penstock.console.http.listening import address_of
-    from penstock.console.http.server import Server, configure_logs, run
-    from penstock.console.live.live import Live
-    from penstock.events import Events
-    from penstock.observe.logs import log_subscriber
-
-    settings = plan.settings.model_copy(update={"database_url": SecretStr(place.url)})
-    configure_logs(settings)
-    live = Live(app, database_gone=place.keep_running)
-    app.use(settings, Events([log_subscriber(settings, live.metrics.counter.labels)]), registers=False)
-    api = create(app, live=live)
-    server = Server(api, settings)
-    stop.lead_to(server)
-    address = address_of(listening)
-
-    def announce() -> None:
-        if session.out.json:
-            session.out.emit({"http": address, "database": place.shown, "app": plan.app})
-        session.out.say(
-            f"Serving {plan.app} on {address}, from {place.shown}. "
-            "`penstock users login NAME` prints a login link; Ctrl-C stops it."
-        )
-
-    await run(api, server, listening, ready=announce)

@@ -5,7 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+from penstock.control import preferences
 from penstock.control.acting import By
+from penstock.errors import InvalidSetting
 from penstock.terminal.command import command
 from penstock.terminal.output import Column
 from penstock.terminal.session import Session
@@ -20,8 +22,6 @@ def register(app: typer.Typer) -> None:
     @command(app, "list")
     async def listing(session: Session) -> None:
         """Every one: what counts now, and what the environment says."""
-        from penstock.control import preferences
-
         application = await session.app()
         async with application.connection() as connection:
             found = await preferences.read(connection, application.settings)
@@ -30,23 +30,17 @@ def register(app: typer.Typer) -> None:
     @command(app, "set")
     async def put(session: Session, name: Name, value: NewValue) -> None:
         """Change one, in the whole fleet: at once, or within a minute for what is removed."""
-        from penstock.control import preferences
-
         changed = await preferences.change(await session.app(), {name: _read(name, value)}, by=By.command_line())
         session.out.show(asdict(changed[name]), f"{name} is {_shown(changed[name].value)} now.")
 
     @command(app)
     async def reset(session: Session, name: Name) -> None:
         """Take a change back: what the environment says counts again."""
-        from penstock.control import preferences
-
         changed = await preferences.change(await session.app(), {name: None}, by=By.command_line())
         session.out.show(asdict(changed[name]), f"{name} is {_shown(changed[name].value)} again.")
 
 
 def _read(name: str, text: str) -> bool | float:
-    from penstock.errors import InvalidSetting
-
     if text.lower() in _TRUTHS:
         return _TRUTHS[text.lower()]
     try:

@@ -1,19 +1,22 @@
 """`penstock stages`"""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from datetime import datetime
+from typing import Annotated, Any
 
 import typer
 
-from penstock.insight.wording import span
+from penstock.errors import InvalidSetting
+from penstock.insight.overview import of_stage, overview
+from penstock.insight.stage_views import StageView
+from penstock.insight.wording import rate, span
+from penstock.insight.worker_views import ProcessorView, WorkerView
 from penstock.terminal.command import command
-from penstock.terminal.output import Column, duration
+from penstock.terminal.output import Column, duration, table_text, titled
 from penstock.terminal.pages import ReasonOption, actor
-from penstock.terminal.readable import clean
+from penstock.terminal.readable import clean, fields, when
 from penstock.terminal.session import Session
-
-if TYPE_CHECKING:
-    from penstock.insight.stage_views import StageView
 
 StageName = Annotated[str, typer.Argument(metavar="STAGE", help="pipeline, or pipeline/stage for one of several.")]
 LimitArgument = Annotated[str, typer.Argument(metavar="N|none", help="At most so many at a time, in the whole fleet.")]
@@ -32,8 +35,6 @@ def register(app: typer.Typer) -> None:
     @command(app, "list")
     async def listing(session: Session) -> None:
         """Every stage with its load, rates and limits."""
-        from penstock.insight.overview import overview
-
         async with session.connection() as connection:
             views = (await overview(connection, session.settings)).stages
         session.out.table([as_row(view) for view in views], LISTED, empty=EMPTY)
@@ -41,9 +42,6 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def show(session: Session, stage: StageName) -> None:
         """Its policy, what it measured, and its processors that are busy or in error."""
-        from penstock.cli.stage_shown import as_data, described
-        from penstock.insight.overview import of_stage, overview
-
         async with session.connection() as connection:
             seen = await overview(connection, session.settings)
         view, at_work = of_stage(seen, stage)
@@ -84,8 +82,6 @@ def register(app: typer.Typer) -> None:
 
 
 def whole_or_none(text: str) -> int | None:
-    from penstock.errors import InvalidSetting
-
     if text.lower() == "none":
         return None
     if not text.isdigit() or not 1 <= int(text) <= 2**31 - 1:
@@ -94,7 +90,7 @@ def whole_or_none(text: str) -> int | None:
 
 
 def _per_second(value: float) -> str:
-    return "–" if value <= 0 else f"{value:,.0f}/s" if value >= 10 else f"{value:.2g}/s"
+    return "–" if value <= 0 else rate(value)
 
 
 def _shown_limit(value: int | None) -> str:
@@ -140,7 +136,7 @@ LISTED = (
 )
 
 
-def as_row(view: "StageView") -> dict[str, Any]:
+def as_row(view: StageView) -> dict[str, Any]:
     note = "open"
     if view.paused_at is not None:
         note = f"paused by {view.paused_by or '–'}" + (f": {view.pause_reason}" if view.pause_reason else "")
@@ -156,7 +152,7 @@ def as_row(view: "StageView") -> dict[str, Any]:
     }
 
 
-def _told_by(view: "StageView") -> str:
+def _told_by(view: StageView) -> str:
     """The transport and what is odd about it. That an idle stage hears nothing is not odd."""
     told = view.told_by
     said = told.name or "–"
@@ -169,3 +165,65 @@ def _told_by(view: "StageView") -> str:
     elif told.configured_here and told.name is not None:
         said += " (configured here)"
     return f"{said}, {view.in_broker:,} sent" if view.in_broker else said
+
+
+AtWork = Sequence[tuple[WorkerView, ProcessorView]]
+
+
+def as_data(view: StageView, at_work: AtWork) -> dict[str, Any]:
+    busy = [{**asdict(one), "worker": worker.name} for worker, one in at_work]
+    return {**as_row(view), "at_work": busy}
+
+
+def described(view: StageView, at_work: AtWork, now: datetime) -> str:
+    states = ", ".join(f"{count:,} {state}" for state, count in view.processors.items()) or "none"
+    pairs = {
+        "stage": clean(view.label),
+        **({"application": clean(view.application)} if view.application else {}),
+        "state": str(as_row(view)["note"]),
+        "tasks": f"{view.waiting:,} waiting (oldest {duration(view.oldest_wait_seconds)}), {view.running:,} running",
+        "transport": str(as_row(view)["told_by"]),
+        **({"queues": ", ".join(view.told_by.queues)} if view.told_by.queues else {}),
+        "processors": f"{states} in {view.workers:,} workers",
+        "run time": f"{run_time(view.mean_run_seconds)} in the last hour, "
+        f"{run_time(view.mean_run_seconds_last_minute)} in the last minute",
+        "last hour": f"{view.runs_last_hour:,} runs, {share(view.success_rate)} went well, "
+        f"{share(view.failure_rate)} failed, {view.retries_last_hour:,} retries",
+        "policy": ", ".join(_policy(view)),
+    }
+    text = fields(pairs)
+    if at_work:
+        text += "\n\n" + _table(at_work, now)
+    return text
+
+
+def _policy(view: StageView) -> list[str]:
+    """Only what the code says; the rest is what the worker's settings say."""
+    policy: Mapping[str, Any] = view.policy
+    said = [
+        f"{name} {policy[name]}"
+        for name in ("execution", "pool", "order", "batch", "throttle")
+        if policy.get(name) is not None
+    ]
+    if policy.get("timeout_seconds") is not None:
+        said.append(f"timeout {span(policy['timeout_seconds'])}")
+    said.append(f"{view.max_attempts:,} attempts")
+    if view.max_running is not None:
+        said.append(f"at most {view.max_running:,} at a time")
+    if policy.get("version") is not None:
+        said.append(f"version {clean(str(policy['version']))}")
+    return said
+
+
+def _table(at_work: AtWork, now: datetime) -> str:
+    rows = [
+        {
+            "processor": clean(one.name),
+            "state": one.state,
+            "task": str(one.task_id),
+            "since": when(one.since, now),
+            "worker": clean(worker.name),
+        }
+        for worker, one in at_work
+    ]
+    return table_text(rows, [titled(name) for name in ("processor", "state", "task", "since", "worker")])

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from penstock.console.people import accounts
 from penstock.control.acting import By
 from penstock.terminal.command import command
 from penstock.terminal.output import Column, shown
@@ -32,8 +33,6 @@ def register(app: typer.Typer) -> None:
         session: Session, user: User, name: NameOption = "command line", expires_days: ExpiresOption = None
     ) -> None:
         """Print a new token; it is shown this once, and only its hash is kept."""
-        from penstock.console.people import accounts
-
         made = await accounts.create_token(
             await session.app(), user, name=name, expires_days=expires_days, by=By.command_line()
         )
@@ -51,8 +50,6 @@ def register(app: typer.Typer) -> None:
         session: Session, user: UserOption = None, limit: LimitOption = 200, after: AfterOption = 2**63 - 1
     ) -> None:
         """Newest first, revoked and expired ones too."""
-        from penstock.console.people import accounts
-
         found = await accounts.list_tokens(await session.app(), user_name=user, before_id=after, limit=limit + 1)
         following = str(found[limit - 1].id) if len(found) > limit else None
         show_page(session, [_row(asdict(one)) for one in found[:limit]], following, COLUMNS, empty=EMPTY)
@@ -60,8 +57,6 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def revoke(session: Session, token_id: TokenId) -> None:
         """Refused from the next request on."""
-        from penstock.console.people import accounts
-
         token = await accounts.revoke_token(await session.app(), token_id, by=By.command_line())
         session.out.show(_row(asdict(token)), f"Token {token_id} ({token.hint}…) of {token.user_name} is revoked.")
 

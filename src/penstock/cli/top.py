@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penstock.cli.status import screen
+from penstock.errors import DatabaseError
+from penstock.insight.overview import Overview, overview
 from penstock.terminal.command import command
 from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from penstock.insight.overview import Overview
 
 EveryOption = Annotated[float, typer.Option("--every", min=0.2, max=3600, help="Seconds between two looks.")]
 OnceOption = Annotated[bool, typer.Option("--once", help="Look once and leave.")]
@@ -33,15 +34,11 @@ def register(app: typer.Typer) -> None:
 
 
 async def _look(session: Session) -> "Overview":
-    from penstock.insight.overview import overview
-
     async with session.connection() as connection:
         return await overview(connection, session.settings)
 
 
 async def _print(session: Session) -> None:
-    from penstock.cli.screen import screen
-
     found = await _look(session)
     session.out.show(found, lambda: screen(found))
 
@@ -50,9 +47,6 @@ async def _live(session: Session, every: float) -> None:
     """A database that is away for a while is told on the screen; the view comes back with it."""
     from rich.live import Live
     from rich.text import Text
-
-    from penstock.cli.screen import screen
-    from penstock.errors import DatabaseError
 
     shown = screen(await _look(session))
     with Live(_cut(shown), screen=True, auto_refresh=False, transient=True) as live:

@@ -3,19 +3,21 @@
 import asyncio
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
 
+from penstock.config import Settings
+from penstock.console.people import accounts, passwords
+from penstock.console.people.accounts import LINK_SECONDS
+from penstock.console.people.passwords import PasswordHashes
 from penstock.control.acting import By, Role
+from penstock.errors import UsageError
 from penstock.terminal.command import command
 from penstock.terminal.output import Column, shown
 from penstock.terminal.pages import LimitOption, show_page
 from penstock.terminal.session import Session
-
-if TYPE_CHECKING:
-    from penstock.config import Settings
 
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 RoleOption = Annotated[Role, typer.Option("--role", help="viewer reads, operator also works, admin also administers.")]
@@ -35,16 +37,12 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def create(session: Session, name: Name, role: RoleOption = Role.operator) -> None:
         """Make a user. A name is for ever: work belongs to it."""
-        from penstock.console.people import accounts
-
         made = await accounts.create_user(await session.app(), name, role, by=By.command_line())
         session.out.show(asdict(made), f"User {name} is {role}. `penstock users login {name}` prints a login link.")
 
     @command(app, "list")
     async def listing(session: Session, limit: LimitOption = 200, after: AfterOption = "") -> None:
         """Everybody, by name."""
-        from penstock.console.people import accounts
-
         found = await accounts.list_users(await session.app(), after=after, limit=limit + 1)
         following = found[limit - 1].name if len(found) > limit else None
         show_page(session, [asdict(one) for one in found[:limit]], following, COLUMNS, empty=EMPTY)
@@ -52,33 +50,24 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def disable(session: Session, name: Name) -> None:
         """Out at once: sessions end and tokens are refused. Their work goes on."""
-        from penstock.console.people import accounts
-
         user = await accounts.change_user(await session.app(), name, disabled=True, by=By.command_line())
         session.out.show(asdict(user), f"User {name} is disabled. `penstock users enable {name}` undoes it.")
 
     @command(app)
     async def enable(session: Session, name: Name) -> None:
         """Let a disabled user in again. Tokens count again, old sessions do not."""
-        from penstock.console.people import accounts
-
         user = await accounts.change_user(await session.app(), name, disabled=False, by=By.command_line())
         session.out.show(asdict(user), f"User {name} is enabled.")
 
     @command(app)
     async def role(session: Session, name: Name, role: RoleArgument) -> None:
         """Change what a user may do, from their next request on."""
-        from penstock.console.people import accounts
-
         user = await accounts.change_user(await session.app(), name, role=role, by=By.command_line())
         session.out.show(asdict(user), f"User {name} is {role} now.")
 
     @command(app)
     async def login(session: Session, name: Name, address: AddressOption = None) -> None:
         """Print a link that logs a user in: once, within 15 minutes."""
-        from penstock.console.people import accounts
-        from penstock.console.people.credentials import LINK_SECONDS
-
         where = (address or address_of(session.settings)).rstrip("/")
         code = await accounts.login_code(await session.app(), name, by=By.command_line())
         url = where + accounts.login_path(code)
@@ -94,9 +83,6 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def password(session: Session, name: Name, remove: RemoveOption = False) -> None:
         """Set a user's password, which is asked for and never an argument; or remove it. Their sessions end."""
-        from penstock.console.people import accounts, passwords
-        from penstock.console.people.password_hash import PasswordHashes
-
         application = await session.app()
         await accounts.require_user(application, name)
         if remove:
@@ -126,10 +112,8 @@ async def _listens(address: str) -> bool:
     return True
 
 
-def address_of(settings: "Settings") -> str:
+def address_of(settings: Settings) -> str:
     """Where a browser on this machine finds the service."""
-    from penstock.errors import UsageError
-
     if settings.port == 0:
         raise UsageError("The service takes any free port (PENSTOCK_PORT=0). Name its address with --address URL.")
     host = _ANYWHERE.get(settings.host, settings.host)

@@ -1,19 +1,17 @@
 """`penstock workers`"""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 import typer
 
+from penstock.insight.overview import overview
+from penstock.insight.worker_views import WorkerView
 from penstock.terminal.command import command
 from penstock.terminal.output import Column, duration
 from penstock.terminal.readable import clean
 from penstock.terminal.session import Session
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from penstock.insight.worker_views import WorkerView
 
 EMPTY = "No worker is running. `penstock worker --app module:name` starts one, `penstock up` everything."
 
@@ -33,8 +31,6 @@ def register(app: typer.Typer) -> None:
     @command(app)
     async def workers(session: Session) -> None:
         """Every worker that lives, with what its last look at itself found. It looks every PENSTOCK_HEALTH_SECONDS."""
-        from penstock.insight.overview import overview
-
         async with session.connection() as connection:
             seen = await overview(connection)
         if session.out.json:
@@ -43,7 +39,7 @@ def register(app: typer.Typer) -> None:
         session.out.table([_row(one, seen.read_at) for one in seen.workers], COLUMNS, empty=EMPTY)
 
 
-def _row(one: "WorkerView", now: "datetime") -> dict[str, Any]:
+def _row(one: WorkerView, now: datetime) -> dict[str, Any]:
     health = one.health
     ill = f", {one.error:,} error" if one.error else ""
     return {

@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import Match
 from starlette.types import Scope
 
-from penstock.console.http import login_page
+from penstock.console.http.login import message_page
 from penstock.console.http.problems import nothing_at
 
 WEB = Path(__file__).with_name("web")
@@ -44,7 +44,8 @@ class _Screen(APIRoute):
 def router(web: Path = WEB) -> APIRouter:
     """To be included last: it answers every address that nobody else has."""
     made = APIRouter(include_in_schema=False, route_class=_Screen)
-    files = _files(web)
+    # A list made once: no request reaches the file system with a path of its own.
+    files = {path.relative_to(web).as_posix(): path for path in web.rglob("*") if path.suffix in _TYPES}
 
     @made.get("/{path:path}")
     async def page(request: Request, path: str) -> Response:
@@ -56,11 +57,6 @@ def router(web: Path = WEB) -> APIRouter:
         return _document(web)
 
     return made
-
-
-def _files(web: Path) -> dict[str, Path]:
-    """By name from a list made once: no request reaches the file system with a path of its own."""
-    return {path.relative_to(web).as_posix(): path for path in web.rglob("*") if path.suffix in _TYPES}
 
 
 def _file(request: Request, path: Path) -> Response:
@@ -82,7 +78,7 @@ def _document(web: Path) -> HTMLResponse:
     try:
         text = (web / "index.html").read_text("utf-8")
     except FileNotFoundError:
-        return login_page.tell(_NOT_BUILT, 503)
+        return message_page(_NOT_BUILT, 503)
     nonce = secrets.token_urlsafe(16)
     return HTMLResponse(text.replace(_NONCE, nonce), headers={"Content-Security-Policy": _policy(nonce)})
 

@@ -18,19 +18,21 @@ class Format(enum.StrEnum):
 
 
 # One declaration for all commands. None means not given: an option after the command wins over one before it.
-OutputOption = Annotated[Format | None, typer.Option("--output", "-o", help="text for people, json for programs.")]
-AppOption = Annotated[
-    str | None, typer.Option("--app", metavar="MODULE:NAME", is_eager=True, help="The application; also PENSTOCK_APP.")
-]
-DatabaseOption = Annotated[
-    str | None,
-    typer.Option("--database-url", metavar="URL", help="PostgreSQL 15+; also PENSTOCK_DATABASE_URL."),
-]
-HomeOption = Annotated[
-    Path | None, typer.Option("--home", metavar="FOLDER", help="Of the embedded server; also PENSTOCK_HOME.")
-]
-VerboseOption = Annotated[bool | None, typer.Option("--verbose", "-v", help="Say more, on stderr.")]
-QuietOption = Annotated[bool | None, typer.Option("--quiet", "-q", help="Only data and errors.")]
+ANNOTATIONS: dict[str, Any] = {
+    "output": Annotated[Format | None, typer.Option("--output", "-o", help="text for people, json for programs.")],
+    "app": Annotated[
+        str | None,
+        typer.Option("--app", metavar="MODULE:NAME", is_eager=True, help="The application; also PENSTOCK_APP."),
+    ],
+    "database_url": Annotated[
+        str | None, typer.Option("--database-url", metavar="URL", help="PostgreSQL 15+; also PENSTOCK_DATABASE_URL.")
+    ],
+    "home": Annotated[
+        Path | None, typer.Option("--home", metavar="FOLDER", help="Of the embedded server; also PENSTOCK_HOME.")
+    ],
+    "verbose": Annotated[bool | None, typer.Option("--verbose", "-v", help="Say more, on stderr.")],
+    "quiet": Annotated[bool | None, typer.Option("--quiet", "-q", help="Only data and errors.")],
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,13 +70,3 @@ class Options:
 
         level = "debug" if self.verbose else "warning" if self.quiet else None
         return load(**self.overrides, log_level=level, **more)
-
-
-ANNOTATIONS: dict[str, Any] = {
-    "output": OutputOption,
-    "app": AppOption,
-    "database_url": DatabaseOption,
-    "home": HomeOption,
-    "verbose": VerboseOption,
-    "quiet": QuietOption,
-}

@@ -3,6 +3,7 @@
 ``emit`` writes one JSON document, ``table`` rows for people (or the same rows as JSON), ``say`` a remark.
 """
 
+import io
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Any, TextIO
 
 from penstock.terminal.progress import Progress, duration
 
-__all__ = ["Column", "Output", "Progress", "duration", "shown", "titled", "write_table"]
+__all__ = ["Column", "Output", "Progress", "duration", "shown", "table_text", "titled", "write_table"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +125,13 @@ def shown(value: Any) -> str:
             return ", ".join(str(one) for one in value) or "–"
         case _:
             return str(value)
+
+
+def table_text(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> str:
+    """A plain table as a part of a longer text."""
+    text = io.StringIO()
+    write_table(text, rows, columns)
+    return text.getvalue().rstrip("\n")
 
 
 def write_table(stdout: TextIO, rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> None:

@@ -1,5 +1,7 @@
 """Options and output that every paged list shares."""
 
+import getpass
+import sys
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
@@ -59,8 +61,6 @@ def show_page(
 
 def actor() -> str:
     """Who did it, for the history and for whoever asks why something is paused."""
-    import getpass
-
     try:
         return f"{getpass.getuser()} (command line)"
     except (KeyError, OSError):
@@ -82,6 +82,4 @@ def agreed(session: Session, question: str, *, yes: bool) -> None:
 
 
 def on_terminal() -> bool:
-    import sys
-
     return sys.stdin.isatty()

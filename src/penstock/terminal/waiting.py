@@ -3,29 +3,26 @@
 import asyncio
 import signal
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from penstock.core.job_counts import JobCounts
+from penstock.insight import job_views
+from penstock.insight.job_views import JobView
 from penstock.terminal.session import Session
 
-if TYPE_CHECKING:
-    from penstock.core.job_counts import JobCounts
-    from penstock.insight.job_views import JobView
 
-
-def as_row(view: "JobView") -> dict[str, Any]:
+def as_row(view: JobView) -> dict[str, Any]:
     return {**asdict(view), "state": view.state.name}
 
 
 async def wait_for(session: Session, job_id: int, timeout: float | None) -> int:
     """With a progress line; Ctrl-C leaves the job alone."""
-    from penstock.insight import job_views
-
     app = await session.app()
     async with session.connection() as connection:
         view = (await job_views.show(connection, job_id)).job
     progress = session.out.progress(view.counts.total)
 
-    def tell(counts: "JobCounts") -> None:
+    def tell(counts: JobCounts) -> None:
         progress.update(counts.finished, failed=counts.error, total=counts.total)
 
     try:

@@ -38,31 +38,25 @@ __all__ = [
 
 # Imported when they are first used: pytest loads the plugin of this package in every run, also in those that use
 # nothing of it.
-_HOME = {
-    "Audit": "ledger",
-    "Dispatched": "dispatching",
-    "Drained": "draining",
-    "Ledger": "ledger",
-    "NotInTime": "processes",
-    "Pen": "ledger",
-    "Proxy": "proxy",
-    "RecordingDispatcher": "dispatching",
-    "WorkerTree": "processes",
-    "assert_enqueued": "assertions",
-    "assert_not_enqueued": "assertions",
-    "drain": "draining",
-    "inline": "draining",
+_NAMES = {
+    "assertions": ("assert_enqueued", "assert_not_enqueued"),
+    "dispatching": ("Dispatched", "RecordingDispatcher"),
+    "draining": ("Drained", "drain", "inline"),
+    "ledger": ("Audit", "Ledger", "Pen"),
+    "processes": ("NotInTime", "WorkerTree"),
+    "proxy": ("Proxy",),
 }
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    for module, names in _NAMES.items():
+        if name in names:
+            value: object = getattr(import_module(f"{__name__}.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -13,10 +13,10 @@ import socket
 import subprocess
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import psutil
 
@@ -85,6 +85,18 @@ class Server(ABC):
     def restart(self) -> None:
         self.stop()
         self.start()
+
+    def __enter__(self) -> Self:
+        """Started, and gone with its data at the end."""
+        try:
+            self.start()
+        except BaseException:
+            self.dispose()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.dispose()
 
     def ensure_running(self) -> None:
         """For the next test, whatever the last one did."""
@@ -239,27 +251,6 @@ class RabbitServer(Server):
 
 
 KINDS: Mapping[str, type[RedisServer] | type[RabbitServer]] = {"redis": RedisServer, "rabbitmq": RabbitServer}
-
-
-@contextmanager
-def redis_server(folder: Path, *, password: str | None = None) -> Iterator[RedisServer]:
-    """Started, and gone with its data at the end."""
-    server = RedisServer(folder, password=password)
-    try:
-        server.start()
-        yield server
-    finally:
-        server.dispose()
-
-
-@contextmanager
-def rabbit_server(folder: Path) -> Iterator[RabbitServer]:
-    server = RabbitServer(folder)
-    try:
-        server.start()
-        yield server
-    finally:
-        server.dispose()
 
 
 def _group(pid: int) -> int | None:

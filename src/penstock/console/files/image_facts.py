@@ -1,12 +1,18 @@
 """Inside the capped child: decodes one image and says what it tells. Nothing here runs in a service or worker."""
 
 import io
+import time
 import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+import zxingcpp
 from PIL import (
     BmpImagePlugin,
+    ExifTags,
     GifImagePlugin,
     Image,
+    ImageOps,
     JpegImagePlugin,
     PngImagePlugin,
     TiffImagePlugin,
@@ -16,8 +22,6 @@ from PIL import (
 
 from penstock.console.files.capped_child import Send
 from penstock.console.files.frames import Header
-from penstock.console.files.image_codes import codes_in
-from penstock.console.files.image_metadata import exif_of, orientation_of
 from penstock.console.files.kinds import IMAGE_FORMATS, image_format_of
 from penstock.console.files.refused import FileRefused
 
@@ -126,15 +130,9 @@ def _eight_bits(image: Image.Image) -> Image.Image:
 
 def _small(image: Image.Image, orientation: int) -> Image.Image:
     """Turned after it was made small, which spares a copy of the large one."""
-    small = image.copy() if max(image.size) <= _THUMBNAIL_PIXELS else _reduced(image)
+    small = _at_most(image, _THUMBNAIL_PIXELS, Image.Resampling.LANCZOS, gap=3.0)
     turned = small.transpose(_UPRIGHT[orientation]) if orientation in _UPRIGHT else small
     return turned.convert("RGB")
-
-
-def _reduced(image: Image.Image) -> Image.Image:
-    factor = _THUMBNAIL_PIXELS / max(image.size)
-    size = tuple(max(round(side * factor), 1) for side in image.size)
-    return image.resize((size[0], size[1]), Image.Resampling.LANCZOS, reducing_gap=3.0)
 
 
 def _difference_hash(small: Image.Image) -> str:
@@ -153,3 +151,138 @@ def _jpeg(small: Image.Image) -> bytes:
     out = io.BytesIO()
     small.save(out, "JPEG", quality=_THUMBNAIL_QUALITY, exif=b"")
     return out.getvalue()
+
+
+# -------------------------------------------------------------------- what cameras wrote into it
+
+_MOST_TAGS = 200
+_MOST_TAG_CHARACTERS = 500
+_GPS = {ExifTags.GPS.GPSLatitude: ExifTags.GPS.GPSLatitudeRef, ExifTags.GPS.GPSLongitude: ExifTags.GPS.GPSLongitudeRef}
+# Offsets and blobs that mean something to the camera's maker only.
+_DULL = frozenset({"ExifOffset", "GPSInfo", "MakerNote", "PrintImageMatching", "InteropOffset", "XMLPacket"})
+
+
+def orientation_of(image: Image.Image) -> int:
+    """1 to 8, as EXIF counts; 1 where it is missing or nonsense."""
+    try:
+        value = image.getexif().get(ExifTags.Base.Orientation, 1)
+    except Exception:  # metadata may be broken in any way; the picture is still there
+        return 1
+    return value if isinstance(value, int) and 1 <= value <= 8 else 1
+
+
+def exif_of(image: Image.Image) -> dict[str, str]:
+    told: dict[str, str] = {}
+    try:
+        exif = image.getexif()
+        _tell(told, exif, ExifTags.TAGS)
+        _tell(told, exif.get_ifd(ExifTags.IFD.Exif), ExifTags.TAGS)
+        places = exif.get_ifd(ExifTags.IFD.GPSInfo)
+        _tell(told, places, ExifTags.GPSTAGS)
+        _tell_degrees(told, places)
+    except Exception:  # broken metadata: what was read until here is all there is
+        pass
+    return told
+
+
+def _tell(told: dict[str, str], tags: Mapping[int, Any], names: Mapping[int, str]) -> None:
+    for tag, value in tags.items():
+        name = names.get(tag)
+        if name is None or name in _DULL or len(told) >= _MOST_TAGS:
+            continue
+        text = _text(value)
+        if text:
+            told[name] = text
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        # Comments begin with the name of their encoding; what is not text is left out.
+        value = value.removeprefix(b"ASCII\0\0\0").rstrip(b"\0 ")
+        if not value.isascii():
+            return ""
+        value = value.decode("ascii")
+    elif isinstance(value, tuple):
+        value = ", ".join(_text(part) for part in value[:32])
+    kept = "".join(sign for sign in str(value) if sign.isprintable()).strip()
+    return kept[:_MOST_TAG_CHARACTERS]
+
+
+def _tell_degrees(told: dict[str, str], places: Mapping[int, Any]) -> None:
+    """Degrees, minutes and seconds as one number, which maps understand."""
+    for tag, reference in _GPS.items():
+        parts = places.get(tag)
+        if isinstance(parts, tuple) and len(parts) == 3:
+            degrees = sum(float(part) / 60**power for power, part in enumerate(parts))
+            sign = -1 if places.get(reference) in ("S", "W") else 1
+            told[ExifTags.GPSTAGS[tag]] = f"{sign * degrees:.6f}"
+
+
+# -------------------------------------------------------------------- barcodes and QR codes
+
+_MOST_CODES = 50
+_MOST_CODE_CHARACTERS = 4096
+_USUAL_PIXELS = 2000
+_LARGE_PIXELS = 4000
+_NARROW_PIXELS = 800
+_TINY_PIXELS = 400
+# The rest of the ten seconds an image may take is for decoding it.
+_SEARCH_SECONDS = 4.0
+# A larger view takes longer than its pixels alone would say.
+_GROWTH = 2.0
+
+
+def codes_in(grey: Image.Image) -> list[dict[str, str]]:
+    """Other views are tried only while nothing is found: most photos of products show their code readily.
+
+    A view is left out when, by what the views before it took, the time would not suffice: a noisy picture of 50
+    megapixels alone would keep the search busy for longer than an image may take.
+    """
+    began = time.process_time()
+    slowest = 0.0
+    for view in _views(grey):
+        pixels = view.width * view.height
+        at = time.process_time()
+        if at - began + slowest * pixels * _GROWTH > _SEARCH_SECONDS:
+            continue
+        if found := _read(view):
+            return found
+        slowest = max(slowest, (time.process_time() - at) / pixels)
+    return []
+
+
+def _views(grey: Image.Image) -> Iterator[Image.Image]:
+    """The library itself turns by quarters; bars that lie askew, blurred or too fine need more."""
+    usual = _at_most(grey, _USUAL_PIXELS)
+    yield usual
+    if usual is not grey:
+        yield _at_most(grey, _LARGE_PIXELS)
+    if max(usual.size) > _NARROW_PIXELS:
+        yield _at_most(usual, _NARROW_PIXELS)
+    yield ImageOps.autocontrast(usual, cutoff=2)
+    if max(grey.size) <= _TINY_PIXELS:
+        yield ImageOps.expand(grey.resize((grey.width * 3, grey.height * 3), Image.Resampling.BICUBIC), 30, fill=255)
+    for degrees in (45, 22, 68):
+        yield usual.rotate(degrees, Image.Resampling.BICUBIC, expand=True, fillcolor=255)
+    if max(grey.size) > _LARGE_PIXELS:
+        yield grey
+
+
+def _at_most(
+    image: Image.Image, pixels: int, way: Image.Resampling = Image.Resampling.BOX, *, gap: float = 2.0
+) -> Image.Image:
+    if max(image.size) <= pixels:
+        return image
+    factor = pixels / max(image.size)
+    size = (max(round(image.width * factor), 1), max(round(image.height * factor), 1))
+    return image.resize(size, way, reducing_gap=gap)
+
+
+def _read(image: Image.Image) -> list[dict[str, str]]:
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for one in zxingcpp.read_barcodes(image):
+        # Control characters come spelt out (<NUL>), so the text can be stored.
+        text = one.text.replace("\0", "")[:_MOST_CODE_CHARACTERS]
+        if one.valid and text:
+            found.setdefault((str(one.format), text), {"format": str(one.format), "text": text})
+    return list(found.values())[:_MOST_CODES]

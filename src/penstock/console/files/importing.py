@@ -6,22 +6,160 @@ none left out. While one batch is being stored, a thread reads the next one.
 
 import asyncio
 import random
+import tempfile
 import time
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from penstock.adaptation.ingest_batch import IngestBatch
 from penstock.application import Penstock
-from penstock.console.files.batches import Batch, Batches
+from penstock.console.files import csv_rows, files, xlsx_rows, zip_images
+from penstock.console.files.csv_shape import CsvShape
+from penstock.console.files.refused import FileRefused
 from penstock.console.files.room import has_room
-from penstock.console.files.submit import IMPORT, require_pipeline
+from penstock.console.files.submit import IMPORT, input_of_image, inputs_of_rows, require_pipeline
+from penstock.console.files.xlsx_rows import XlsxShape
+from penstock.console.storage import files as file_table
 from penstock.core.context import Context
 from penstock.core.enqueue import EnqueueOptions
 from penstock.core.payload import clean_text
-from penstock.errors import DatabaseError
 from penstock.model import Cancel, Snooze
 from penstock.storage import imports
-from penstock.storage.database import passing
+from penstock.storage.database import DATABASE_FAULTS
 from penstock.storage.imports import Import
+
+# ---------------------------------------------------------------- batches of rows, read in a thread
+
+# Parsing holds the GIL, but not the event loop.
+_READ_SECONDS = 60.0
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class NewImage:
+    """An image out of a zip: it becomes a file of its own in the transaction that makes it a task."""
+
+    row: int
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """``last``: nothing follows; ``refused`` says so where that is not the end of the file."""
+
+    rows: list[str] | list[NewImage]
+    size_bytes: int
+    bytes_read: int
+    last: bool
+    refused: FileRefused | None = None
+
+    async def inputs(self, connection: Any, found: Import) -> list[str]:
+        """As tasks take them. Images are stored on the way."""
+        made: list[str] = []
+        for row in self.rows:
+            if isinstance(row, str):
+                made.append(row)
+            else:
+                name = files.plain_name(row.name)
+                file_id = await files.store_image(
+                    connection, owner=found.owner, name=name, data=row.data, job_id=found.job_id
+                )
+                made.append(input_of_image(row.row, file_id, name))
+        return made
+
+
+class Batches:
+    """One reader per import; ``next`` is called by one caller at a time."""
+
+    def __init__(self, app: Penstock, found: Import) -> None:
+        self._app = app
+        self._found = found
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="penstock-import")
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._rows: Generator[str | NewImage] | None = None
+        self._chunk = 0
+        self._bytes = 0
+        # What a zip holds beside images, with the reasons; the first ones are enough to see what it is.
+        self.left_out: list[str] = []
+        self.left_out_count = 0
+
+    async def next(self, size: IngestBatch) -> Batch:
+        if self._rows is None:
+            self._rows = await self._open()
+        return await self._loop.run_in_executor(self._thread, self._take, size)
+
+    async def close(self) -> None:
+        def end() -> None:
+            if self._rows is not None:
+                self._rows.close()
+
+        await self._loop.run_in_executor(self._thread, end)
+        self._thread.shutdown(wait=False)
+        if self._folder is not None:
+            await asyncio.to_thread(self._folder.cleanup)
+
+    def _take(self, size: IngestBatch) -> Batch:
+        """In the thread: up to a batch of rows and bytes."""
+        assert self._rows is not None
+        taken: list[Any] = []
+        total, last, refused = 0, True, None
+        try:
+            for row in self._rows:
+                taken.append(row)
+                total += len(row) if isinstance(row, str) else len(row.data)
+                if len(taken) >= size.rows or total >= size.max_bytes:
+                    last = False
+                    break
+        except FileRefused as error:
+            refused = error
+        return Batch(rows=taken, size_bytes=total, bytes_read=self._bytes, last=last, refused=refused)
+
+    async def _open(self) -> Generator[str | NewImage]:
+        found = self._found
+        shape = dict(found.shape)
+        if found.kind == "csv":
+            safe = bool(shape.pop("safe", False))
+            shape["columns"] = tuple(shape["columns"])
+            rows = csv_rows.read(self._next_chunk, CsvShape(**shape))
+            return inputs_of_rows(rows, safe=safe, skip=found.rows_stored)
+        self._folder = tempfile.TemporaryDirectory(prefix="penstock-")
+        path = Path(self._folder.name) / "file"
+        await files.spool(self._app, found.file_id, path, job_id=found.job_id)
+        if found.kind == "images":
+            return self._unpacked(path)
+        return inputs_of_rows(xlsx_rows.read(path, XlsxShape(**shape)), safe=False, skip=found.rows_stored)
+
+    def _unpacked(self, path: Path) -> Generator[NewImage]:
+        for number, image in enumerate(zip_images.entries(path, skipped=self._leave_out), start=1):
+            if number > self._found.rows_stored:
+                yield NewImage(number, image.name, image.data)
+
+    def _leave_out(self, entry: zip_images.ZipSkipped) -> None:
+        self.left_out_count += 1
+        if len(self.left_out) < _NAMED:
+            self.left_out.append(f"{entry.name} ({entry.reason})")
+
+    def _next_chunk(self) -> bytes:
+        """Called in the thread; the database is asked by the loop."""
+        number, self._chunk = self._chunk, self._chunk + 1
+        return asyncio.run_coroutine_threadsafe(self._read(number), self._loop).result(_READ_SECONDS)
+
+    async def _read(self, number: int) -> bytes:
+        async with self._app.connection() as connection:
+            chunk = await file_table.read_chunk(connection, self._found.file_id, number, job_id=self._found.job_id)
+        self._bytes += len(chunk or b"")
+        if chunk is None and self._bytes != self._found.size_bytes:
+            there = f"{self._bytes:,} of {self._found.size_bytes or 0:,} bytes are there"
+            raise FileRefused(f"the stored file is not whole any more: {there}.", "Upload it again.")
+        return chunk or b""
+
+
+# ---------------------------------------------------------------- the import
 
 _TRIES = 8
 _NO_ROOM_SECONDS = 10.0
@@ -110,7 +248,8 @@ class Importing:
                         raise _NoRoom
                     await self._store(found, batch, stored)
                     stored += len(batch.rows)
-                    self._tell(found, batch, stored)
+                    if self._ctx is not None:
+                        self._ctx.progress(batch.bytes_read, found.size_bytes, f"{stored:,} rows")
             except BaseException:
                 if reading is not None:
                     reading.cancel()
@@ -128,8 +267,8 @@ class Importing:
                     began_at = time.monotonic()
                     await self._write(connection, found, batch, before)
                     took_ms = (time.monotonic() - began_at) * 1000
-            except Exception as error:
-                if attempt == _TRIES or not (passing(error) or isinstance(error, DatabaseError)):
+            except DATABASE_FAULTS:
+                if attempt == _TRIES:
                     raise
                 self.size, pause_seconds = self.size.after_error(random.random)
                 await asyncio.sleep(pause_seconds)
@@ -149,10 +288,6 @@ class Importing:
             inputs = await batch.inputs(connection, found)
             options = EnqueueOptions(owner=found.owner, job_id=self._job_id)
             await self._app.store_rows(connection, pipeline, inputs, options)
-
-    def _tell(self, found: Import, batch: Batch, stored: int) -> None:
-        if self._ctx is not None:
-            self._ctx.progress(batch.bytes_read, found.size_bytes, f"{stored:,} rows")
 
 
 def _problem(batch: Batch, stored: int) -> dict[str, Any] | None:

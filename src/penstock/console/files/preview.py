@@ -8,13 +8,14 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.console.files import csv_rows, csv_shape, kinds, xlsx_rows, zip_images
 from penstock.console.files.capped import Caps
 from penstock.console.files.encoding import guess_of
 from penstock.console.files.files import plain_name
 from penstock.console.files.refused import FileRefused
+from penstock.console.files.zip_images import Picture
 from penstock.console.storage.files import CHUNK_BYTES
 from penstock.core.offer import Offer
 from penstock.errors import PermanentError
@@ -53,13 +54,6 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    name: str
-    size_bytes: int
-    problem: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
     """``rows``: the first ones, long cells cut. ``count``: of rows or images; an estimate unless ``exact``."""
 
@@ -87,6 +81,9 @@ _NO_HEADINGS = (
     "The first row was read as data, so no column has a heading to be recognised by. Say below which column is which, "
     "or that the first row holds headings."
 )
+
+
+Found = TypeVar("Found")
 
 
 class _Cut(Exception):
@@ -171,15 +168,8 @@ def _of_rows(
 def _csv(data: bytes, whole: bool, size_bytes: int, reading: Reading) -> Preview:
     head = data[:CHUNK_BYTES]
     given: dict[str, Any] = {"encoding": reading.encoding, "delimiter": reading.delimiter}
-    blocked: FileRefused | None = None
     known = {"whole": len(head) == size_bytes, **given}
-    try:
-        shape = csv_rows.shape_of_head(head, header=reading.header, **known)
-    except FileRefused as refused:
-        if reading.header is False:
-            raise
-        blocked = refused  # headings that will not do: people want to see them among the rows
-        shape = csv_rows.shape_of_head(head, header=False, **known)
+    shape, blocked = _read(lambda header: csv_rows.shape_of_head(head, header=header, **known), reading)
     rows, count, stopped = _taken(csv_rows.read(_chunks(data, whole), shape))
     estimate = count if whole or not count else max(count, round(count * size_bytes / len(data)))
     found = Preview(
@@ -199,6 +189,16 @@ def _csv(data: bytes, whole: bool, size_bytes: int, reading: Reading) -> Preview
         looked_at=rows,
     )
     return found if blocked is None else replace(found, troubles=()).blocked(blocked)
+
+
+def _read(read: Callable[[bool | None], Found], reading: Reading) -> tuple[Found, FileRefused | None]:
+    """Where headings will not do, people want to see them among the rows."""
+    try:
+        return read(reading.header), None
+    except FileRefused as refused:
+        if reading.header is False:
+            raise
+        return read(False), refused
 
 
 def _chunks(data: bytes, whole: bool) -> Callable[[], bytes]:
@@ -290,14 +290,8 @@ def _archive(data: bytes, kind: kinds.Kind, reading: Reading) -> Preview:
 
 
 def _workbook(path: Path, reading: Reading) -> Preview:
-    blocked: FileRefused | None = None
-    try:
-        found = xlsx_rows.glance(path, sheet=reading.sheet, header=reading.header, most_rows=_WORKBOOK_ROWS, caps=CAPS)
-    except FileRefused as refused:
-        if reading.header is False:
-            raise
-        blocked = refused
-        found = xlsx_rows.glance(path, sheet=reading.sheet, header=False, most_rows=_WORKBOOK_ROWS, caps=CAPS)
+    given: dict[str, Any] = {"sheet": reading.sheet, "most_rows": _WORKBOOK_ROWS, "caps": CAPS}
+    found, blocked = _read(lambda header: xlsx_rows.glance(path, header=header, **given), reading)
     made = Preview(
         kind="xlsx",
         has_header=found.shape.has_header,
@@ -313,8 +307,7 @@ def _workbook(path: Path, reading: Reading) -> Preview:
 
 
 def _zip(path: Path) -> Preview:
-    entries, count = zip_images.glance(path, shown=ROWS)
-    pictures = [Picture(name=one.name, size_bytes=one.size_bytes, problem=one.problem) for one in entries]
+    pictures, count = zip_images.glance(path, shown=ROWS)
     troubles = [
         Trouble(sentence=f"{one.name!r} is left out: {one.problem}.", row=number)
         for number, one in enumerate(pictures, start=1)

@@ -7,7 +7,7 @@ and the task that reads the rows appear in one transaction.
 import asyncio
 import hashlib
 import tempfile
-from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Generator, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from penstock.application import Penstock
-from penstock.console.files import csv_rows, files, inputs, kinds, xlsx_rows
+from penstock.console.files import csv_rows, files, kinds, xlsx_rows
 from penstock.console.files.export.formulas import unguard
 from penstock.console.files.files import StoredFile, plain_name
 from penstock.console.files.refused import FileRefused
@@ -28,6 +28,7 @@ from penstock.core.enqueue import EnqueueOptions, create_job, encoded_rows, prep
 from penstock.core.payload import clean_text
 from penstock.core.registering import first_stage
 from penstock.errors import UnknownTask, UsageError
+from penstock.model import MAX_INPUT_BYTES
 from penstock.storage import audit, imports, jobs, tasks
 
 IMPORT = "penstock.import"
@@ -136,7 +137,7 @@ async def _recognise(
     if found[0] in ("image", "zip"):
         if not pipeline.takes_images:
             raise FileRefused(f"{pipeline.name} takes no images.", "Upload a CSV or XLSX file.")
-        listed = [inputs.of_image(number, one.id, one.name) for number, one in enumerate(stored, start=1)]
+        listed = [input_of_image(number, one.id, one.name) for number, one in enumerate(stored, start=1)]
         return _Recognised(kind="images", columns=("Image",), shape={}, inputs=listed if found[0] == "image" else None)
     if not pipeline.takes_rows:
         raise FileRefused(f"{pipeline.name} takes no rows of files.", "Send its items as JSON.")
@@ -160,7 +161,7 @@ def _table(kind: str, submission: Submission, stored: StoredFile, copy: Path) ->
         return found
     chunks = iter((stored.head, b""))
     rows = csv_rows.read(lambda: next(chunks), shape)
-    some = list(islice(inputs.of_rows(rows, safe=submission.safe), _AT_ONCE_ROWS + 1))
+    some = list(islice(inputs_of_rows(rows, safe=submission.safe), _AT_ONCE_ROWS + 1))
     return replace(found, inputs=some) if len(some) <= _AT_ONCE_ROWS else found
 
 
@@ -187,9 +188,12 @@ async def _create(
         await file_table.belong(connection, [one.id for one in stored], job_id)
         await imports.create(connection, job_id=job_id, file_id=first.id, kind=found.kind, shape=found.shape)
         if found.inputs is not None:
-            await _store_all(
-                app, connection, pipeline, submission, job_id, found.inputs, sum(one.size_bytes for one in stored)
-            )
+            # A small file: its rows are there when the answer is.
+            why, size_bytes = "a small file: stored at once", sum(one.size_bytes for one in stored)
+            await imports.advance(connection, job_id, before=0, rows=rows, bytes_read=size_bytes, why=why)
+            options = EnqueueOptions(owner=submission.owner, job_id=job_id)
+            await app.store_rows(connection, pipeline, found.inputs, options)
+            await imports.finish(connection, job_id, "stored")
         else:
             # The owner's lane: files of one person do not hold up those of another.
             options = EnqueueOptions(owner=submission.owner)
@@ -197,22 +201,6 @@ async def _create(
             task_id, _ = await tasks.enqueue(connection, prepare(importing, {"job": job_id}, options))
             await imports.assign(connection, job_id, task_id)
     return Submitted(job_id=job_id, created=True, file_id=first.id, duplicate_of=duplicate)
-
-
-async def _store_all(
-    app: Penstock,
-    connection: Any,
-    pipeline: PipelineDefinition,
-    submission: Submission,
-    job_id: int,
-    rows: Sequence[str],
-    size_bytes: int,
-) -> None:
-    """A small file: its rows are there when the answer is."""
-    why = "a small file: stored at once"
-    await imports.advance(connection, job_id, before=0, rows=len(rows), bytes_read=size_bytes, why=why)
-    await app.store_rows(connection, pipeline, rows, EnqueueOptions(owner=submission.owner, job_id=job_id))
-    await imports.finish(connection, job_id, "stored")
 
 
 async def submit_items(
@@ -315,3 +303,24 @@ def _cell(value: Any) -> str:
             return ""
         case _:
             return orjson.dumps(value).decode()
+
+
+_LONG_ROW = "Shorten its cells, or leave out columns that are not needed."
+
+
+def inputs_of_rows(rows: Iterable[list[str]], *, safe: bool, skip: int = 0) -> Generator[str]:
+    """Numbered from 1, as people see them. ``safe``: undo the apostrophes of a *safe* export. ``skip``: rows that are
+    stored already."""
+    dumps = orjson.dumps
+    for number, cells in enumerate(rows, start=1):
+        if number <= skip:
+            continue
+        text = dumps({"row": number, "cells": [unguard(cell) for cell in cells] if safe else cells})
+        if len(text) > MAX_INPUT_BYTES:
+            problem = f"it is {len(text):,} bytes long; at most {MAX_INPUT_BYTES:,} are kept."
+            raise FileRefused(problem, _LONG_ROW, row=number)
+        yield text.decode()
+
+
+def input_of_image(row: int, file_id: int, name: str) -> str:
+    return orjson.dumps({"row": row, "image": {"file_id": file_id, "name": name}}).decode()

@@ -4,6 +4,8 @@ import os
 import re
 import zipfile
 from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -23,7 +25,6 @@ from penstock.console.files.capped_child import Send
 from penstock.console.files.csv_shape import columns_of
 from penstock.console.files.frames import Header
 from penstock.console.files.refused import FileRefused
-from penstock.console.files.xlsx_cells import texts_of
 
 _MOST_ENTRIES = 10_000
 _HEAD_BYTES = 64 * 1024
@@ -183,3 +184,48 @@ def _check_row(cells: list[str], number: int, row_bytes: int) -> None:
     for place, cell in enumerate(cells, start=1):
         if "\0" in cell:
             raise FileRefused(f"cell {place} holds a NUL character.", "Remove it.", row=number)
+
+
+# -------------------------------------------------------------------- cells
+
+_EXACT = 2.0**53
+
+
+def texts_of(cells: list[int | float | str | bool | time | date | datetime | timedelta]) -> list[str]:
+    return [cell if type(cell) is str else text_of(cell) for cell in cells]
+
+
+def text_of(value: int | float | str | bool | time | date | datetime | timedelta) -> str:
+    """What a person sees in a cell, as far as the file tells. Dates and times in ISO form; numbers in full, never with
+    an exponent, whole ones without a point."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int():
+            return str(value)
+        case float():
+            return _number(value)
+        case timedelta():
+            return _duration(value)
+        case datetime():
+            return value.isoformat(timespec="milliseconds" if value.microsecond else "seconds")
+        case date():
+            return value.isoformat()
+        case time():
+            return value.isoformat(timespec="milliseconds" if value.microsecond else "seconds")
+
+
+def _number(value: float) -> str:
+    if value.is_integer() and abs(value) < _EXACT:
+        return str(int(value))
+    text = repr(value)
+    return (format(Decimal(text), "f") if "e" in text else text).removesuffix(".0")
+
+
+def _duration(value: timedelta) -> str:
+    """As a spreadsheet shows hours beyond a day: 30:05:00."""
+    seconds = round(abs(value).total_seconds())
+    sign = "-" if value < timedelta(0) else ""
+    return f"{sign}{seconds // 3600}:{seconds % 3600 // 60:02}:{seconds % 60:02}"

@@ -59,15 +59,15 @@ def entries(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ZipGlance:
-    """``problem``: why it would be left out."""
+class Picture:
+    """As it is before anything is unpacked. ``problem``: why it would be left out."""
 
     name: str
     size_bytes: int
     problem: str | None
 
 
-def glance(path: Path, *, shown: int, most: int = 10_000) -> tuple[list[ZipGlance], int]:
+def glance(path: Path, *, shown: int, most: int = 10_000) -> tuple[list[Picture], int]:
     """The first entries by their first bytes, and how many there are; nothing is unpacked."""
     with zip_directory.opened(path) as archive:
         listed = archive.infolist()
@@ -77,11 +77,11 @@ def glance(path: Path, *, shown: int, most: int = 10_000) -> tuple[list[ZipGlanc
     return found, len(wanted)
 
 
-def _glance(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> ZipGlance:
+def _glance(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Picture:
     with archive.open(entry) as part:
         head = part.read(_HEAD_BYTES)
     problem = None if image_format_of(head) else f"it is no {_one_of_formats()} image" if head else "it is empty"
-    return ZipGlance(name=entry.filename, size_bytes=entry.file_size, problem=problem)
+    return Picture(name=entry.filename, size_bytes=entry.file_size, problem=problem)
 
 
 class _Reading:

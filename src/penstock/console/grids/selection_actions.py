@@ -20,6 +20,7 @@ from penstock.console.storage.selections import Selection
 from penstock.core.context import Context
 from penstock.core.enqueue import EnqueueOptions, encoded_rows
 from penstock.errors import NotKnown, UsageError
+from penstock.insight.wording import counted
 from penstock.lifecycle import State
 from penstock.model import Cancel
 from penstock.storage import jobs, outcomes, queue
@@ -60,21 +61,21 @@ class Outlook:
     estimate: bool
 
 
-def outlook(action: Action, counted: Counted) -> Outlook:
+def outlook(action: Action, found: Counted) -> Outlook:
     takes = TAKES[action]
-    changed = {state: n for state, n in counted.by_state.items() if state in takes}
+    changed = {state: n for state, n in found.by_state.items() if state in takes}
     left = [
         LeftAlone(state=state, n=n, why=_WHY_NOT[action])
-        for state, n in sorted(counted.by_state.items())
+        for state, n in sorted(found.by_state.items())
         if state not in takes
     ]
     if action == "reprocess":
-        due = changed.get(State.PENDING, 0) - counted.later
-        for state, n, why in ((State.PENDING, due, _DUE), (State.SKIPPED, counted.edited, _EDITED)):
+        due = changed.get(State.PENDING, 0) - found.later
+        for state, n, why in ((State.PENDING, due, _DUE), (State.SKIPPED, found.edited, _EDITED)):
             if n:
                 changed[state] -= n
                 left.append(LeftAlone(state=state, n=n, why=why))
-    estimate = counted.estimate or (action == "reprocess" and counted.later_more)
+    estimate = found.estimate or (action == "reprocess" and found.later_more)
     return Outlook(changed={state: n for state, n in changed.items() if n}, left_alone=tuple(left), estimate=estimate)
 
 
@@ -96,7 +97,7 @@ async def start(app: Penstock, selection: Selection, action: Action, *, by: str)
         pipeline,
         rows,
         EnqueueOptions(owner=by, idempotency_key=f"{selection.id} {action}"),
-        name=f"{_VERBS[action]}: {about}{selection.n:,} item{'' if selection.n == 1 else 's'}",
+        name=f"{_VERBS[action]}: {about}{counted(selection.n, 'item')}",
         metadata={"type": "action", "columns": ["What"], "result_columns": list(pipeline.result_columns), **common},
     )
     return job.id, job.created
@@ -107,7 +108,7 @@ def _batches(ids: Sequence[int]) -> Iterator[Sequence[int]]:
 
 
 def _batch(common: Mapping[str, Any], row: int, ids: Sequence[int]) -> dict[str, Any]:
-    return {**common, "row": row, "cells": [f"{len(ids):,} item{'' if len(ids) == 1 else 's'}"], "items": list(ids)}
+    return {**common, "row": row, "cells": [counted(len(ids), "item")], "items": list(ids)}
 
 
 def _search(common: Mapping[str, Any], row: int, after: ItemPosition | None, part: str) -> dict[str, Any]:

@@ -82,19 +82,18 @@ class Counted:
 
 async def wanted(connection: Any, matching: ItemFilter) -> ItemsWanted:
     """With the jobs that may hold such items."""
+    jobs = None if matching.job_id is None else [matching.job_id]
+    if jobs is None:
+        jobs = await items.jobs_with(
+            connection, matching.states, owner=matching.owner, kind=matching.type, pipeline=None
+        )
     return ItemsWanted(
-        jobs=await _jobs(connection, matching),
+        jobs=jobs,
         states=matching.states,
         since=matching.since or EARLIEST,
         until=matching.until or LATEST,
         group=matching.group,
     )
-
-
-async def _jobs(connection: Any, matching: ItemFilter) -> list[int]:
-    if matching.job_id is not None:
-        return [matching.job_id]
-    return await items.jobs_with(connection, matching.states, owner=matching.owner, kind=matching.type, pipeline=None)
 
 
 async def places(

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
 
 from penstock.console.http.ground import ground_of
-from penstock.console.http.origin import from_elsewhere
 from penstock.console.http.problems import Problem
-from penstock.console.people.credentials import SESSION_IDLE_SECONDS, SESSION_LONGEST_SECONDS, hashed
+from penstock.console.people.accounts import SESSION_IDLE_SECONDS, SESSION_LONGEST_SECONDS, hashed
 from penstock.console.storage import sessions, tokens
 from penstock.control.acting import By, Role
 from penstock.storage import audit
@@ -152,3 +152,24 @@ Operator = Annotated[Actor, Depends(_AtLeast(Role.operator))]
 Admin = Annotated[Actor, Depends(_AtLeast(Role.admin))]
 # Of any role, and by the session cookie.
 SignedIn = Annotated[Actor, Depends(_with_session)]
+
+
+def from_elsewhere(request: Request, *, unknown: bool) -> bool:
+    """Whether a page of another site made the browser send this (CSRF). ``unknown``: the answer where no header tells.
+
+    The scheme is not compared: behind a proxy that ends TLS we see http, the browser https.
+    """
+    origin = request.headers.get("origin")
+    if origin is not None:
+        return _host_of(origin) != request.headers.get("host", "").lower()
+    fetched_from = request.headers.get("sec-fetch-site")
+    return unknown if fetched_from is None else fetched_from != "same-origin"
+
+
+def _host_of(origin: str) -> str | None:
+    """None for ``null``, which sandboxed pages send, and for what is no origin."""
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return None
+    return parts.netloc.lower() or None if parts.scheme in ("http", "https") else None

@@ -14,7 +14,7 @@ from penstock.console.files import importing
 from penstock.console.grids import selection_actions
 from penstock.console.http import problems
 from penstock.console.http.actor import is_known, viewer
-from penstock.console.http.body_limits import BodyLimits
+from penstock.console.http.bodies import BodyLimits
 from penstock.console.http.cursors import Cursors
 from penstock.console.http.ground import Ground
 from penstock.console.http.requests import Requests

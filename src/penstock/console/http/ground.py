@@ -12,7 +12,7 @@ from penstock.application import Penstock
 from penstock.config import Settings
 from penstock.console.http.attempts import Attempts
 from penstock.console.http.cursors import Cursors, Listing
-from penstock.console.people.password_hash import PasswordHashes
+from penstock.console.people.passwords import PasswordHashes
 from penstock.storage import audit
 from penstock.workers.slice import Slices
 

@@ -13,13 +13,12 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from penstock.application import Penstock
-from penstock.errors import DatabaseError
 from penstock.events import Event
 from penstock.observe.counter import Counter
 from penstock.observe.exposition import Exposition
 from penstock.observe.wording import stage_label
 from penstock.storage import reads
-from penstock.storage.database import passing
+from penstock.storage.database import DATABASE_FAULTS
 
 # metric → (kind, labels, what it shows). A test keeps docs/service.md in step.
 METRICS: dict[str, tuple[str, tuple[str, ...], str]] = {
@@ -95,9 +94,7 @@ class Metrics(Collector):
         try:
             async with self._app.connection() as connection:
                 stages, rates = await reads.stage_load(connection), await reads.stage_rates(connection)
-        except Exception as error:
-            if not (passing(error) or isinstance(error, DatabaseError)):
-                raise
+        except DATABASE_FAULTS:
             return {"penstock_pending_count": [], "penstock_items_sec": []}
         paces: list[tuple[Labels, float]] = [
             ((stage_label(one["pipeline"], one["name"]),), max(rates[one["id"]]["ended_per_second"], 0.0))

@@ -28,20 +28,16 @@ async def look_at_task(ground: Ground, actor: Actor, task_id: int) -> str | None
     return owner
 
 
-async def owner_of_job(ground: Ground, actor: Actor, job_id: int) -> str | None:
+async def owner_of_job(ground: Ground, actor: Actor, job_id: int, *, repeated: bool = False) -> str | None:
+    """``repeated``: its items are to run again, which those of an action on other items never do."""
     async with ground.app.connection() as connection:
         row = await jobs.get(connection, job_id)
     if row is None or not _may_see(actor, row["owner"]):
         raise not_found(f"job {job_id}")
+    if repeated and is_internal(row["pipeline"] or ""):
+        raise NotRepeated(f"Job {job_id} is an action on other items")
     owner: str | None = row["owner"]
     return owner
-
-
-async def refuse_action(ground: Ground, job_id: int) -> None:
-    async with ground.app.connection() as connection:
-        row = await jobs.get(connection, job_id)
-    if row is not None and is_internal(row["pipeline"] or ""):
-        raise NotRepeated(f"Job {job_id} is an action on other items")
 
 
 async def look_at_job(ground: Ground, actor: Actor, job_id: int) -> str | None:

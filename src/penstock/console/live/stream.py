@@ -1,6 +1,6 @@
 """Live events for browsers: what a process hears once goes to every connection that may see it.
 
-Pure fan-out, without a database: ``hearing.py`` says what happened, ``api/stream.py`` writes it to a client. Events are
+Pure fan-out, without a database: ``live.py`` says what happened, ``routes/stream.py`` writes it to a client. Events are
 encoded once and shared by all connections; the newest ones are kept in a ring, so that a client that comes back
 misses nothing. One that comes back too late is told to fetch everything again (``reset``).
 """

@@ -3,15 +3,17 @@
 Every change writes its audit entry in its own transaction: there is none without the other.
 """
 
+import hashlib
 import re
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from penstock.console.people import credentials
 from penstock.console.storage import login_links, sessions, tokens, users
+from penstock.console.storage.sessions import Session
 from penstock.console.storage.tokens import Token
 from penstock.console.storage.users import User
 from penstock.control.acting import By, Role
@@ -20,6 +22,36 @@ from penstock.storage import audit
 
 if TYPE_CHECKING:
     from penstock.application import Penstock
+
+# Secrets that let somebody in are 256 random bits, so a plain SHA-256 cannot be guessed back, and a look-up by it tells
+# nothing by its time.
+TOKEN_PREFIX = "pst_"
+LINK_SECONDS = 15 * 60.0
+SESSION_IDLE_SECONDS = 12 * 3600.0
+SESSION_LONGEST_SECONDS = 7 * 86_400.0
+_BYTES = 32
+_HINT_CHARACTERS = 8
+
+
+def new_token() -> str:
+    """The prefix lets people, and scanners of leaked files, see what it is."""
+    return TOKEN_PREFIX + secrets.token_urlsafe(_BYTES)
+
+
+def new_code() -> str:
+    """For login links and session cookies."""
+    return secrets.token_urlsafe(_BYTES)
+
+
+def hashed(secret: str) -> bytes:
+    """As tokens, sessions and login links are kept."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+def hint_of(token: str) -> str:
+    """Enough to tell one's tokens apart, far too little to use one."""
+    return token[:_HINT_CHARACTERS]
+
 
 FIRST_ADMIN = "admin"
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._@-]{0,99}$"
@@ -125,15 +157,15 @@ async def create_token(
         raise InvalidSetting("token name", name[:50], f"use 1 to {LONGEST_TOKEN_NAME} characters, on one line")
     if expires_days is not None and not 1 <= expires_days <= MOST_TOKEN_DAYS:
         raise InvalidSetting("expires_days", expires_days, f"use 1 to {MOST_TOKEN_DAYS:,} days")
-    secret = credentials.new_token()
-    hint = credentials.hint_of(secret)
+    secret = new_token()
+    hint = hint_of(secret)
     async with changing(app) as connection:
         user = await enabled(connection, user_name)
         token_id, expires_at = await tokens.create(
             connection,
             user_id=user.id,
             name=name,
-            hash=credentials.hashed(secret),
+            hash=hashed(secret),
             hint=hint,
             expires_days=expires_days,
         )
@@ -189,11 +221,11 @@ def login_path(code: str) -> str:
     return f"/login?code={code}"
 
 
-async def log_in(app: "Penstock", code: str, *, ip: str | None, agent: str | None, request_id: str) -> Login | None:
-    """Uses the link up and starts a session. None: the link is unknown, used or too old; which, nobody is told."""
+async def log_in(app: "Penstock", code: str, *, agent: str | None, by: By) -> Login | None:
+    """Uses the link up and starts a session. None: the link is unknown, used or too old; which, nobody is told.
+    ``by``: ``NOBODY`` yet, and from where."""
     async with changing(app) as connection:
-        user = await login_links.use(connection, credentials.hashed(code))
-        by = By(actor=NOBODY if user is None else user.name, ip=ip, request_id=request_id)
+        user = await login_links.use(connection, hashed(code))
         if user is None:
             await audit.append(connection, by.entry("login.refused"))
             return None
@@ -202,15 +234,16 @@ async def log_in(app: "Penstock", code: str, *, ip: str | None, agent: str | Non
 
 async def start_session(connection: Any, user: User, by: By, *, agent: str | None, way: str) -> Login:
     """For somebody whose row is held, so that they are not disabled meanwhile. ``way``: what they showed."""
-    secret = credentials.new_code()
+    by = replace(by, actor=user.name)
+    secret = new_code()
     shown_agent = "".join(sign for sign in agent or "" if sign.isprintable())[:_LONGEST_AGENT] or None
     await sessions.create(
         connection,
         user_id=user.id,
-        hash=credentials.hashed(secret),
+        hash=hashed(secret),
         ip=by.ip,
         agent=shown_agent,
-        idle_seconds=credentials.SESSION_IDLE_SECONDS,
+        idle_seconds=SESSION_IDLE_SECONDS,
     )
     await audit.append(connection, by.entry("login", kind="user", object=user.name, owner=user.name, way=way))
     return Login(user=user.name, role=Role(user.role), secret=secret)
@@ -219,7 +252,7 @@ async def start_session(connection: Any, user: User, by: By, *, agent: str | Non
 async def log_out(app: "Penstock", secret: str, *, by: By) -> bool:
     """False: that was no session of theirs, or it had ended already."""
     async with changing(app) as connection:
-        if not await sessions.revoke(connection, credentials.hashed(secret), user_name=by.actor):
+        if not await sessions.revoke(connection, hashed(secret), user_name=by.actor):
             return False
         await audit.append(connection, by.entry("logout", kind="user", object=by.actor, owner=by.actor))
     return True
@@ -254,9 +287,37 @@ async def enabled(connection: Any, name: str) -> User:
 
 
 async def _new_link(connection: Any, user: User, by: By) -> str:
-    code = credentials.new_code()
-    await login_links.create(
-        connection, hash=credentials.hashed(code), user_id=user.id, lasts_seconds=credentials.LINK_SECONDS
-    )
+    code = new_code()
+    await login_links.create(connection, hash=hashed(code), user_id=user.id, lasts_seconds=LINK_SECONDS)
     await audit.append(connection, by.entry("login.link", kind="user", object=user.name, owner=user.name))
     return code
+
+
+# They last a week at most, so that more are hardly ever there.
+MOST_SESSIONS = 200
+
+
+async def list_sessions(app: "Penstock", name: str, *, secret: str | None) -> list[Session]:
+    """Those that count, the last used first; ``secret`` is the cookie of the one that asks."""
+    async with app.connection() as connection:
+        return await sessions.listing(connection, name, hash=_hashed(secret), limit=MOST_SESSIONS)
+
+
+async def end_session(app: "Penstock", session_id: int, *, by: By) -> None:
+    async with changing(app) as connection:
+        if not await sessions.revoke_one(connection, session_id, user_name=by.actor):
+            raise NotKnown(kind="session", name=str(session_id))
+        await audit.append(connection, by.entry("session.end", kind="session", object=session_id, owner=by.actor))
+
+
+async def end_other_sessions(app: "Penstock", *, secret: str | None, by: By) -> int:
+    """All but the one that asks."""
+    async with changing(app) as connection:
+        ended = await sessions.revoke_others(connection, by.actor, keep=_hashed(secret))
+        about = {"kind": "user", "object": by.actor, "owner": by.actor}
+        await audit.append(connection, by.entry("session.end_others", **about, ended=ended))
+    return ended
+
+
+def _hashed(secret: str | None) -> bytes | None:
+    return None if secret is None else hashed(secret)

@@ -1,5 +1,6 @@
 """What was seen at a source, and what became of it. One function per query of ``sql/sightings.sql``."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,22 +14,22 @@ Connection = Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One line of a listing. ``key`` is the hash of path and version."""
+    """One file of a listing. ``version`` changes whenever its content may have changed."""
 
-    key: bytes
     path: str
     version: str
     size_bytes: int
+
+    @property
+    def key(self) -> bytes:
+        return hashlib.sha256(f"{self.path}\0{self.version}".encode()).digest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class Taken(Seen):
     """A version of a file that this scanner works on."""
 
     id: int
-    path: str
-    version: str
-    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,8 @@ class Sighting:
 
 async def observe(connection: Connection, source_id: int, scan: int, batch: Sequence[Seen]) -> int:
     """How many of them nobody had seen before."""
-    rows = await connection.fetch(_sql.observe, source_id, scan, *_columns(batch))
+    columns = ([getattr(one, name) for one in batch] for name in ("key", "path", "version", "size_bytes"))
+    rows = await connection.fetch(_sql.observe, source_id, scan, *columns)
     return sum(row["created"] for row in rows)
 
 
@@ -123,12 +125,3 @@ async def page(
     connection: Connection, source_id: int, *, before_id: int, state: str | None, limit: int
 ) -> list[Sighting]:
     return [Sighting(**row) for row in await connection.fetch(_sql.page, source_id, before_id, state, limit)]
-
-
-def _columns(batch: Sequence[Seen]) -> tuple[list[bytes], list[str], list[str], list[int]]:
-    return (
-        [one.key for one in batch],
-        [one.path for one in batch],
-        [one.version for one in batch],
-        [one.size_bytes for one in batch],
-    )

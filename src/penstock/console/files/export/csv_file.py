@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import IO
 
 from penstock.application import Penstock
-from penstock.console.files.export.edits import Edits
+from penstock.console.files.export.csv_lines import csv_line
 from penstock.console.files.export.formulas import BEGINNINGS, PATTERN, guard
-from penstock.console.files.export.layout import Layout
+from penstock.console.files.export.layout import Edits, Layout
 from penstock.console.storage import exports
 from penstock.console.storage.exports import Guard, Page
 
@@ -57,8 +57,7 @@ async def stream(
 def header(layout: Layout, *, form: Form, mark: bool) -> bytes:
     """Always quoted: then whoever finds out how the file is written sees at once which quotes it has."""
     headings = [guard(one) if form is Form.safe else one for one in layout.headings]
-    line = ",".join('"' + one.replace('"', '""') + '"' for one in headings) + "\n"
-    return (_MARK if mark else b"") + line.encode()
+    return (_MARK if mark else b"") + csv_line(headings, quote_all=True)
 
 
 async def _read(

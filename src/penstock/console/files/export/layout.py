@@ -1,13 +1,15 @@
 """Which columns an export of a job has: as they came in, then what was found, then how it ended."""
 
+from bisect import bisect_right
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import orjson
 
 from penstock.application import Penstock
 from penstock.console.storage import exports
+from penstock.console.storage.exports import Page
 from penstock.errors import JobNotFound
 from penstock.storage import jobs
 
@@ -96,7 +98,8 @@ async def _windows(app: Penstock, job_id: int, first_id: int, last_id: int) -> A
 async def _table(app: Penstock, job_id: int, metadata: Mapping[str, Any], windows: Windows) -> tuple[int, Parts]:
     # A job of images has one column, and its cells are the names of the images.
     named = [] if metadata.get("type") == "images" else [str(one) for one in metadata.get("columns") or []]
-    shapes = await _shapes(app, job_id, windows)
+    async with app.connection() as connection:
+        shapes = [await exports.input_shape(connection, job_id, *window) for window in windows]
     rows = sum(one.rows for one in shapes)
     results = await _results(app, job_id, metadata, windows, rows)
     widest = max((one.widest for one in shapes if one.widest is not None), default=0)
@@ -110,11 +113,6 @@ async def _table(app: Penstock, job_id: int, metadata: Mapping[str, Any], window
     ragged = bool(width) and narrowest < width
     counts = [Column(heading="Cells", kind="width")] if ragged else []
     return rows, (inputs, results, counts)
-
-
-async def _shapes(app: Penstock, job_id: int, windows: Windows) -> list[exports.InputShape]:
-    async with app.connection() as connection:
-        return [await exports.input_shape(connection, job_id, *window) for window in windows]
 
 
 async def _results(
@@ -161,3 +159,41 @@ def unique(columns: Iterable[Column]) -> tuple[Column, ...]:
         taken.add(heading)
         found.append(Column(heading=heading, kind=column.kind, key=column.key))
     return tuple(found)
+
+
+class Edits:
+    """Rows that were edited stand in an export where they stood in the file, as their last copy.
+
+    Copies are stored behind all rows. A page is read in pieces around them, so that the pages without any, which are
+    nearly all, are read by one statement as before."""
+
+    def __init__(self, edited: Sequence[tuple[int, int]]) -> None:
+        self._copy_of = dict(edited)
+        self._copies = frozenset(self._copy_of.values())
+        self._marks = sorted({*self._copy_of, *self._copies})
+
+    def rows(self, page: Page) -> int:
+        """How many rows of the file the page is: a copy is told with the page of its row."""
+        return page.rows - sum(mark in self._copies for mark in self._within(page))
+
+    def pieces(self, page: Page) -> list[Page]:
+        """In the order of the file."""
+        found, after = [], page.after
+        for mark in self._within(page):
+            if mark - 1 > after:
+                found.append(replace(page, after=after, last_id=mark - 1))
+            if mark not in self._copies:
+                last = self._last(mark)
+                found.append(replace(page, after=last - 1, last_id=last))
+            after = mark
+        if after < page.last_id:
+            found.append(replace(page, after=after))
+        return found
+
+    def _within(self, page: Page) -> list[int]:
+        return self._marks[bisect_right(self._marks, page.after) : bisect_right(self._marks, page.last_id)]
+
+    def _last(self, task_id: int) -> int:
+        while (copy := self._copy_of.get(task_id)) is not None:
+            task_id = copy
+        return task_id

@@ -55,7 +55,7 @@ async def _run(asked: dict[str, Any], told: Told | None) -> dict[str, Any]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "penstock.console.files.export.xlsx_child",
+        "penstock.console.files.export.xlsx_file",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -65,9 +65,14 @@ async def _run(asked: dict[str, Any], told: Told | None) -> dict[str, Any]:
         said, last = await asyncio.gather(_stderr(process), _talk(process, asked, told))
         code = await process.wait()
     finally:
-        await _end(process)
+        # Whoever is not waited for any more holds a connection and a core.
+        if process.returncode is None:
+            process.kill()
+            await asyncio.wait_for(process.wait(), _END_SECONDS)
     if "error" in last:
-        raise _error(last)
+        if last["away"]:
+            raise DatabaseUnavailable(what=last["error"].rstrip("."), next_step="Export again when it is back.")
+        raise UsageError(last["error"])
     if not last.get("done"):
         raise ExportFailed(code, said)
     return last
@@ -92,16 +97,3 @@ async def _stderr(process: asyncio.subprocess.Process) -> str:
         kept = (kept + part)[-4096:]
     lines = kept.decode("utf-8", "replace").strip().splitlines()
     return lines[-1] if lines else ""
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Whoever is not waited for any more holds a connection and a core."""
-    if process.returncode is None:
-        process.kill()
-        await asyncio.wait_for(process.wait(), _END_SECONDS)
-
-
-def _error(said: dict[str, Any]) -> PenstockError:
-    if said["away"]:
-        return DatabaseUnavailable(what=said["error"].rstrip("."), next_step="Export again when it is back.")
-    return UsageError(said["error"])

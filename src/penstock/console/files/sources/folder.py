@@ -14,12 +14,12 @@ from penstock.console.files.sources.guard import CHUNK_BYTES, FOLDER_FLAGS, open
 from penstock.console.files.sources.source import (
     BATCH,
     Changed,
-    Entry,
     SourceUnreachable,
     Vanished,
     Wanted,
     storable_path,
 )
+from penstock.console.storage.sightings import Seen
 
 
 class Folder:
@@ -32,12 +32,12 @@ class Folder:
         self._root = root
         self._wanted = wanted
 
-    async def listing(self) -> AsyncIterator[list[Entry]]:
+    async def listing(self) -> AsyncIterator[list[Seen]]:
         entries = self._walk()
-        while batch := await asyncio.to_thread(_next_batch, entries):
+        while batch := await asyncio.to_thread(lambda: list(islice(entries, BATCH))):
             yield batch
 
-    def _walk(self) -> Iterator[Entry]:
+    def _walk(self) -> Iterator[Seen]:
         """Folder by folder, names as they come: nothing is held but the folders still to be read."""
         waiting = [""]
         while waiting:
@@ -113,11 +113,7 @@ class Folder:
                 name = f"{wanted.stem}-{uuid4().hex[:8]}{wanted.suffix}"
 
 
-def _next_batch(entries: Iterator[Entry]) -> list[Entry]:
-    return list(islice(entries, BATCH))
-
-
-def _entry(path: str, one: os.DirEntry[str]) -> Entry | None:
+def _entry(path: str, one: os.DirEntry[str]) -> Seen | None:
     """None for what is no regular file, or is gone already."""
     try:
         found = one.stat(follow_symlinks=False)
@@ -125,7 +121,7 @@ def _entry(path: str, one: os.DirEntry[str]) -> Entry | None:
         return None
     if not stat.S_ISREG(found.st_mode):
         return None
-    return Entry(path=path, version=_version(found), size_bytes=found.st_size)
+    return Seen(path=path, version=_version(found), size_bytes=found.st_size)
 
 
 def _version(found: os.stat_result) -> str:

@@ -14,13 +14,13 @@ from penstock.console.files.sources.guard import CHUNK_BYTES, checked_host
 from penstock.console.files.sources.source import (
     BATCH,
     Changed,
-    Entry,
     SourceUnreachable,
     Vanished,
     Wanted,
     login,
     storable_path,
 )
+from penstock.console.storage.sightings import Seen
 from penstock.console.storage.sources import NewSource
 
 _ANSWER_SECONDS = 60.0
@@ -74,8 +74,8 @@ class FtpConnection:
         # MLSD tells seconds; a server that only has LIST tells minutes, and two versions of one minute look the same.
         self.settling_seconds = 1.0
 
-    async def listing(self) -> AsyncIterator[list[Entry]]:
-        folders, batch = deque([""]), list[Entry]()
+    async def listing(self) -> AsyncIterator[list[Seen]]:
+        folders, batch = deque([""]), list[Seen]()
         while folders:
             inside = folders.popleft()
             try:
@@ -95,7 +95,7 @@ class FtpConnection:
         if batch:
             yield batch
 
-    async def _entries(self, inside: str) -> AsyncIterator[tuple[str, str, Entry]]:
+    async def _entries(self, inside: str) -> AsyncIterator[tuple[str, str, Seen]]:
         """A listing that is cut is an error: the server has to say that it was all."""
         client = await self._connected()
         async for found, info in client.list(self._full(inside), raw_command=await self._command(client)):
@@ -104,7 +104,7 @@ class FtpConnection:
                 continue
             kind = str(info["type"])
             size = _size(info) if kind == "file" else 0
-            yield path, kind, Entry(path=path, version=_version(info), size_bytes=size)
+            yield path, kind, Seen(path=path, version=_version(info), size_bytes=size)
 
     async def _command(self, client: _Client) -> Any:
         """Asked once per listing, so that all of it is read in one way."""

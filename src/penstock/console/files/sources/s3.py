@@ -1,7 +1,8 @@
 """A bucket, or a part of one, as a source: S3 and whatever speaks like it."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -10,18 +11,18 @@ import obstore
 from obstore.exceptions import BaseError, PreconditionError
 from obstore.store import S3Store
 
+from penstock.closing import stop_listening
 from penstock.console.files.sources.guard import checked_host
 from penstock.console.files.sources.source import (
     BATCH,
     Changed,
-    Entry,
     SourceUnreachable,
     Vanished,
     Wanted,
     login,
     storable_path,
 )
-from penstock.console.files.sources.tunnel import pinned
+from penstock.console.storage.sightings import Seen
 from penstock.console.storage.sources import NewSource
 from penstock.errors import UsageError
 
@@ -44,46 +45,39 @@ class Bucket:
         self._wanted = wanted
         self._where = where
 
-    async def listing(self) -> AsyncIterator[list[Entry]]:
-        try:
+    async def listing(self) -> AsyncIterator[list[Seen]]:
+        with _faults_told(f"{self._where} cannot be listed"):
             async for page in obstore.list(self._store, self._prefix or None, chunk_size=BATCH):
                 batch = [self._entry(one) for one in page]
                 yield [one for one in batch if storable_path(one.path) and self._wanted(one.path)]
-        except (BaseError, OSError) as error:
-            raise SourceUnreachable(f"{self._where} cannot be listed", _said(error)) from None
 
     async def read(self, path: str, version: str) -> AsyncIterator[bytes]:
         """Only the object that was listed: the server itself compares its tag."""
-        try:
-            found = await obstore.get_async(self._store, self._prefix + path, options={"if_match": _tag(version)})
-            if _version(found.meta) != version:
-                raise Changed(path, "another object has its name")
-            async for chunk in found.stream():
-                yield bytes(chunk)
-        except PreconditionError:
-            raise Changed(path, "another object has its name") from None
-        except FileNotFoundError:
-            raise Vanished(path) from None
-        except (BaseError, OSError) as error:
-            raise SourceUnreachable(f"{path!r} in {self._where} cannot be read", _said(error)) from None
+        with _faults_told(f"{path!r} in {self._where} cannot be read"):
+            try:
+                found = await obstore.get_async(self._store, self._prefix + path, options={"if_match": _tag(version)})
+                if _version(found.meta) != version:
+                    raise Changed(path, "another object has its name")
+                async for chunk in found.stream():
+                    yield bytes(chunk)
+            except PreconditionError:
+                raise Changed(path, "another object has its name") from None
+            except FileNotFoundError:
+                raise Vanished(path) from None
 
     async def delete(self, path: str, version: str) -> bool:
-        try:
+        with _faults_told(f"{path!r} in {self._where} cannot be deleted"):
             if not await self._is(path, version):
                 return False
             await obstore.delete_async(self._store, self._prefix + path)
-        except (BaseError, OSError) as error:
-            raise SourceUnreachable(f"{path!r} in {self._where} cannot be deleted", _said(error)) from None
         return True
 
     async def move(self, path: str, version: str, target: str) -> bool:
         """A copy, and a deletion only while the original is still the one that was copied."""
-        try:
+        with _faults_told(f"{path!r} in {self._where} cannot be moved"):
             if not await self._is(path, version):
                 return False
             await self._copy(path, f"{self._prefix}{target.strip('/')}/{path}")
-        except (BaseError, OSError) as error:
-            raise SourceUnreachable(f"{path!r} in {self._where} cannot be moved", _said(error)) from None
         return await self.delete(path, version)
 
     async def _copy(self, path: str, copy: str) -> None:
@@ -111,9 +105,9 @@ class Bucket:
         except FileNotFoundError:
             return False
 
-    def _entry(self, one: "ObjectMeta") -> Entry:
+    def _entry(self, one: "ObjectMeta") -> Seen:
         path = one["path"].removeprefix(self._prefix)
-        return Entry(path=path, version=_version(one), size_bytes=one["size"])
+        return Seen(path=path, version=_version(one), size_bytes=one["size"])
 
 
 @asynccontextmanager
@@ -170,6 +164,74 @@ def _tag(version: str) -> str | None:
     return version.rsplit("|", 2)[0] or None
 
 
-def _said(error: Exception) -> str:
+@contextmanager
+def _faults_told(what: str) -> Iterator[None]:
     """Without the inner structure that the library appends."""
-    return str(error).partition("\n\nDebug source")[0]
+    try:
+        yield
+    except (BaseError, OSError) as error:
+        raise SourceUnreachable(what, str(error).partition("\n\nDebug source")[0]) from None
+
+
+# ---------------------------------------------------------------- the address it may reach
+
+_HEAD_LIMIT_BYTES = 64 * 1024
+_CONNECT_SECONDS = 10.0
+_PIECE_BYTES = 64 * 1024
+
+
+@asynccontextmanager
+async def pinned(address: str, port: int) -> AsyncIterator[str]:
+    """Holds a client that resolves names by itself to the one address that was checked: the URL of a loopback proxy,
+    for as long as the block lasts.
+
+    Whatever host the client asks for, also after a redirect or when the name means something else by now, its bytes go
+    to that address. TLS stays between the client and the far end.
+    """
+    running: set[asyncio.Task[None]] = set()
+
+    async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        running.add(task)
+        try:
+            with suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+                await _pass(reader, writer, address, port)
+        except asyncio.CancelledError:
+            pass  # the block has ended
+        finally:
+            running.discard(task)
+            writer.close()
+
+    server = await asyncio.start_server(accepted, "127.0.0.1", 0, limit=_HEAD_LIMIT_BYTES)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        await stop_listening(server)
+        for task in list(running):
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str, port: int) -> None:
+    head = await reader.readuntil(b"\r\n\r\n")
+    async with asyncio.timeout(_CONNECT_SECONDS):
+        far_reader, far_writer = await asyncio.open_connection(address, port)
+    try:
+        if head.startswith(b"CONNECT "):
+            writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+        else:
+            far_writer.write(head)
+        await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+    finally:
+        far_writer.close()
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Until one side ends; the other then learns it by an end of its own."""
+    try:
+        while piece := await reader.read(_PIECE_BYTES):
+            writer.write(piece)
+            await writer.drain()
+    finally:
+        writer.close()

@@ -15,7 +15,7 @@ from penstock.application import Penstock
 from penstock.console.files.sources import ftp, guard, ledger, registry, s3
 from penstock.console.files.sources.folder import Folder
 from penstock.console.files.sources.ledger import Ending
-from penstock.console.files.sources.source import Entry, Place, Wanted
+from penstock.console.files.sources.source import Place, Wanted
 from penstock.console.files.submit import require_pipeline
 from penstock.console.storage import sightings, sources
 from penstock.console.storage.sightings import Seen
@@ -128,10 +128,9 @@ async def _see(app: Penstock, source: Source, place: Place, report: Report) -> i
     return number
 
 
-def _distinct(entries: Sequence[Entry]) -> list[Seen]:
+def _distinct(entries: Sequence[Seen]) -> list[Seen]:
     """A server may name a file twice; a statement may not."""
-    found = {one.key: one for one in entries}
-    return [Seen(key=key, path=one.path, version=one.version, size_bytes=one.size_bytes) for key, one in found.items()]
+    return list({(one.path, one.version): one for one in entries}.values())
 
 
 async def _submit(

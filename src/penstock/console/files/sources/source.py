@@ -1,14 +1,13 @@
 """What a source is: its parts, what may stand in them, and how its places are spoken to."""
 
 import fnmatch
-import hashlib
 import os
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Protocol
 
+from penstock.console.storage.sightings import Seen
 from penstock.console.storage.sources import NewSource
 from penstock.core.payload import clean_text
 from penstock.errors import PenstockError, UsageError
@@ -49,19 +48,6 @@ class Changed(PenstockError):
         super().__init__(f"{path!r} changed while it was read: {how}. It waits until it stays the same.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One file of a listing. ``version`` changes whenever its content may have changed."""
-
-    path: str
-    version: str
-    size_bytes: int
-
-    @property
-    def key(self) -> bytes:
-        return hashlib.sha256(f"{self.path}\0{self.version}".encode()).digest()
-
-
 class Place(Protocol):
     """One open place. Paths are relative to it, with ``/`` between their parts."""
 
@@ -70,7 +56,7 @@ class Place(Protocol):
         """How long two versions may look the same here: the step of its clock. 0: a listed file is whole."""
         ...
 
-    def listing(self) -> AsyncIterator[list[Entry]]:
+    def listing(self) -> AsyncIterator[list[Seen]]:
         """Batches of at most ``BATCH``. Raises ``SourceUnreachable`` where it ends early."""
         ...
 
@@ -97,7 +83,9 @@ def _problems(source: NewSource) -> Iterator[str]:
     if _NAME.fullmatch(source.name) is None:
         yield "its name has to have 1 to 100 of a-z, 0-9, '.', '_' and '-', and to begin with a letter or digit"
     yield from _place_problems(source.kind, source.place)
-    yield from _reading_problems(source.options)
+    for name, kind in READING.items():
+        if name in source.options and not isinstance(source.options[name], kind):
+            yield f"its option {name} has to be {'text' if kind is str else 'true or false'}"
     pattern = source.pattern
     if not 0 < len(pattern) <= 500 or pattern.split("/").count("**") > 1 or not _storable(pattern):
         yield f"the pattern {pattern[:100]!r} has to have 1 to 500 characters and at most one '**'"
@@ -114,12 +102,6 @@ def _problems(source: NewSource) -> Iterator[str]:
             yield f"{variable[:50]!r} is no name of an environment variable; the login itself is never stored"
     if (source.user_env is None) != (source.secret_env is None):
         yield "the variables of user and secret belong together"
-
-
-def _reading_problems(options: dict[str, Any]) -> Iterator[str]:
-    for name, kind in READING.items():
-        if name in options and not isinstance(options[name], kind):
-            yield f"its option {name} has to be {'text' if kind is str else 'true or false'}"
 
 
 def _place_problems(kind: str, place: dict[str, Any]) -> Iterator[str]:
@@ -170,7 +152,9 @@ class Wanted:
     """Which paths a source takes: its pattern, without hidden files and without what was moved away."""
 
     def __init__(self, source: NewSource) -> None:
-        self._parts = [None if part == "**" else _compiled(part) for part in source.pattern.split("/")]
+        self._parts = [
+            None if part == "**" else re.compile(fnmatch.translate(part)) for part in source.pattern.split("/")
+        ]
         self._target = None if source.target is None else f"{source.target.strip('/')}/"
         self.deep = len(self._parts) > 1
         self.depth = 32 if None in self._parts else len(self._parts)
@@ -189,10 +173,6 @@ class Wanted:
     def passed_by(self, path: str) -> bool:
         """Also for folders, so that they are not even listed."""
         return self._target is not None and f"{path}/".startswith(self._target)
-
-
-def _compiled(part: str) -> re.Pattern[str]:
-    return re.compile(fnmatch.translate(part))
 
 
 def _matches(parts: Sequence[re.Pattern[str] | None], names: Sequence[str]) -> bool:

@@ -10,7 +10,6 @@ from penstock.console.http.routes import (
     errors,
     exports,
     health,
-    history,
     ingestion,
     items,
     job_story,
@@ -18,7 +17,6 @@ from penstock.console.http.routes import (
     limits,
     me,
     overview,
-    pipelines,
     schedules,
     selections,
     settings,
@@ -35,7 +33,7 @@ from penstock.console.http.routes import (
 def routers() -> tuple[APIRouter, ...]:
     return (
         login.router(),
-        pipelines.router,
+        submit.pipelines,
         uploads.router,
         submit.router,
         jobs.router,
@@ -49,7 +47,6 @@ def routers() -> tuple[APIRouter, ...]:
         users.router,
         audit.router,
         overview.router,
-        history.router,
         stages.router,
         workers.router,
         limits.router,

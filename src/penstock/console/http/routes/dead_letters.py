@@ -173,17 +173,26 @@ async def replay_matching(ground: Here, actor: Operator, body: ReplayMatching) -
     letters, place = await _chosen(ground, wanted, body, _place(ground, actor, body, body.after))
     done = dead_letters.Replay(replayed=0)
     if letters and not body.dry_run:
-        done = await _replayed(ground, actor, body, letters)
+        done = await dead_letters.replay_matching(
+            ground.app,
+            _pages(letters),
+            by=actor.name,
+            canary=body.canary,
+            canary_seconds=body.canary_seconds,
+            per_second=body.per_second,
+            stop_after=body.stop_after,
+        )
     if done.replayed:
         chosen = body.model_dump(mode="json", exclude_none=True, exclude={"after", "dry_run"})
         entry = actor.entry("dead-letters.replay", kind="dead-letters", replayed=done.replayed, matching=chosen)
         await ground.note(entry)
+    first = done.canary
     return Replayed.from_record(
         done,
         matched=len(letters),
         dry_run=body.dry_run,
         next_cursor=_cursor(ground, actor, body, None if done.stopped else place),
-        canary=_canary_of(done),
+        canary=None if first is None else ReplayCanary.from_record(first, item_id=first.task_id),
     )
 
 
@@ -202,26 +211,9 @@ async def _chosen(
     return letters, place
 
 
-async def _replayed(
-    ground: Ground, actor: Actor, asked: ReplayMatching, letters: list[dead_letters.DeadLetter]
-) -> dead_letters.Replay:
-    async def one_page() -> AsyncIterator[Sequence[dead_letters.DeadLetter]]:
-        yield letters
-
-    return await dead_letters.replay_matching(
-        ground.app,
-        one_page(),
-        by=actor.name,
-        canary=asked.canary,
-        canary_seconds=asked.canary_seconds,
-        per_second=asked.per_second,
-        stop_after=asked.stop_after,
-    )
-
-
-def _canary_of(done: dead_letters.Replay) -> ReplayCanary | None:
-    first = done.canary
-    return None if first is None else ReplayCanary.from_record(first, item_id=first.task_id)
+async def _pages(*pages: Sequence[dead_letters.DeadLetter]) -> AsyncIterator[Sequence[dead_letters.DeadLetter]]:
+    for page in pages:
+        yield page
 
 
 @router.post("/{taskId:int}/replay", operation_id="replayDeadLetter")
@@ -275,14 +267,9 @@ def _cursor(ground: Ground, actor: Actor, asked: Matching, place: Place | None) 
 
 def item_of(letter: dead_letters.DeadLetter) -> DeadLetter:
     error = letter.error
-    return DeadLetter(
+    return DeadLetter.from_record(
+        letter,
         item_id=letter.task_id,
-        job_id=letter.job_id,
-        owner=letter.owner,
-        pipeline=letter.pipeline,
-        stage=letter.stage,
-        attempts=letter.attempts,
-        run=letter.run,
         failed_at=letter.finished_at,
         group_id=group_of(error),
         error_class=_text(error.get("class")),

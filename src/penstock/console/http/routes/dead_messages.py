@@ -148,7 +148,12 @@ async def replay_matching(ground: Here, actor: Admin, body: ReplayMessages) -> M
         await ground.note(
             actor.entry("dead-messages.replay", kind="dead-messages", replayed=done.replayed, matching=chosen)
         )
-    return _replayed(done)
+    first = done.canary
+    return MessagesReplayed.from_record(
+        done,
+        canary=None if first is None else MessageCanary.from_record(first, item_id=first.task_id),
+        refused=[{"message_id": number, "clause": clause} for number, clause in done.refused.items()],
+    )
 
 
 @router.get("/{messageId:int}", operation_id="getDeadMessage")
@@ -200,15 +205,6 @@ def _bytes(text: str) -> bytes:
 def _away(error: Exception) -> Problem:
     """Nothing was changed by what was not confirmed."""
     return Problem(503, str(error), headers={"Retry-After": "5"})
-
-
-def _replayed(done: message_replays.MessageReplay) -> MessagesReplayed:
-    first = done.canary
-    return MessagesReplayed.from_record(
-        done,
-        canary=None if first is None else MessageCanary.from_record(first, item_id=first.task_id),
-        refused=[{"message_id": number, "clause": clause} for number, clause in done.refused.items()],
-    )
 
 
 def _item(row: Mapping[str, Any]) -> dict[str, Any]:

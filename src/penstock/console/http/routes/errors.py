@@ -65,10 +65,8 @@ async def listing(
         if owner is None:
             await ground.note_look(actor.entry("errors.look", kind="errors", object="all"))
         found = await error_groups.newest(ground.app, hours=hours, owner=owner)
-    return ErrorGroups.from_record(found, items=[_item(group) for group in found.groups])
-
-
-def _item(group: error_groups.ErrorGroup) -> ErrorGroup:
-    return ErrorGroup.from_record(
-        group, group_id=group.id, error_class=group.kind, example_item_id=group.example_task_id
-    )
+    items = [
+        ErrorGroup.from_record(one, group_id=one.id, error_class=one.kind, example_item_id=one.example_task_id)
+        for one in found.groups
+    ]
+    return ErrorGroups.from_record(found, items=items)

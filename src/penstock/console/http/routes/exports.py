@@ -55,8 +55,10 @@ async def export_job(
     owner = await owner_of_job(ground, actor, job_id)
     await ground.note(actor.entry("job.export", kind="job", object=job_id, owner=owner, format=format, form=form))
     layout = await layout_of(ground.app, job_id)
+    async with ground.app.connection() as connection:
+        job = await jobs.get(connection, job_id) or {}
     headers = {
-        "Content-Disposition": disposition(await _name(ground, job_id, format)),
+        "Content-Disposition": disposition(file_name(job_id, job, format)),
         "X-Penstock-Rows": str(layout.rows),
     }
     held = AsyncExitStack()
@@ -67,12 +69,6 @@ async def export_job(
     file = await _turn(request, ground, layout, held)
     headers |= {"X-Penstock-Manifest": str(file.manifest), "Content-Length": str(file.size_bytes)}
     return Attachment(_chunks(file), held, headers, MEDIA_TYPES[format])
-
-
-async def _name(ground: Ground, job_id: int, format: str) -> str:
-    async with ground.app.connection() as connection:
-        job = await jobs.get(connection, job_id)
-    return file_name(job_id, job or {}, format)
 
 
 async def _turn(request: Request, ground: Ground, layout: Layout, held: AsyncExitStack) -> Written:

@@ -9,9 +9,9 @@ from starlette.responses import JSONResponse
 from penstock.console.http.ground import ground_of
 from penstock.console.http.wire import Wire
 from penstock.console.live.live import live_of
-from penstock.errors import DatabaseError, SchemaOutOfDate
+from penstock.errors import SchemaOutOfDate
 from penstock.storage import migrate, workers
-from penstock.storage.database import passing
+from penstock.storage.database import DATABASE_FAULTS
 from penstock.storage.dialer import require_writes
 
 router = APIRouter(tags=["operations"])
@@ -70,9 +70,7 @@ async def _missing(request: Request) -> tuple[list[str], list[str]]:
             live = any(one["live"] for one in await workers.listing(connection))
     except SchemaOutOfDate as error:
         return [f"schema: {error}"], []
-    except Exception as error:
-        if not (passing(error) or isinstance(error, DatabaseError)):
-            raise
+    except DATABASE_FAULTS as error:
         return [f"database: {str(error) or 'no answer in time'}"], []
     return [], [] if live else [_NO_WORKER]
 

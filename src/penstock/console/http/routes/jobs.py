@@ -10,7 +10,7 @@ from pydantic import Field
 from penstock.console.http.actor import Actor, Operator, Viewer
 from penstock.console.http.ground import Ground, Here
 from penstock.console.http.job_wire import Counts, JobBody, JobDetail, body_of, fields_of, file_of
-from penstock.console.http.ownership import look_at_job, owner_of_job, refuse_action, whose
+from penstock.console.http.ownership import look_at_job, owner_of_job, whose
 from penstock.console.http.parameters import COUNTED, LONGEST_NAME, STORABLE, After, Flag, Name, PageSize, Text, UserId
 from penstock.console.http.problems import Problem, documented, not_found
 from penstock.console.http.wire import MOST_ID, JobId, QueueState, Wire
@@ -190,8 +190,7 @@ async def delete_job(ground: Here, actor: Operator, job_id: JobId) -> None:
 @router.post("/{jobId}/reprocess", operation_id="reprocessJob")
 async def reprocess(ground: Here, actor: Operator, job_id: JobId, body: ReprocessBody) -> Reprocessed:
     """Run finished items again, with fresh attempts unless `resetAttempts` is false."""
-    owner = await owner_of_job(ground, actor, job_id)
-    await refuse_action(ground, job_id)
+    owner = await owner_of_job(ground, actor, job_id, repeated=True)
     named: Sequence[str] | None = body.statuses
     if body.scope == "items":
         started = await _reprocess_items(ground, actor, job_id, body)

@@ -8,15 +8,14 @@ from fastapi import APIRouter, Path, Request
 from pydantic import Field, StringConstraints
 
 from penstock.console.http.actor import Role, SignedIn, Viewer, session_of
-from penstock.console.http.devices import device
 from penstock.console.http.ground import Here, ground_of
 from penstock.console.http.parameters import COUNTED, After, PageSize
 from penstock.console.http.problems import Problem, documented
 from penstock.console.http.routes.settings import Flags
 from penstock.console.http.wire import MOST_ID, Wire
 from penstock.console.live.live import live_of
-from penstock.console.people import accounts, own_sessions, passwords
-from penstock.console.people.password_rules import LONGEST, SHORTEST
+from penstock.console.people import accounts, passwords
+from penstock.console.people.passwords import LONGEST, SHORTEST
 from penstock.console.storage import users
 from penstock.control import preferences
 
@@ -173,7 +172,7 @@ class SessionView(Wire):
 
 
 class Sessions(Wire):
-    items: list[SessionView] = Field(description=f"At most {own_sessions.MOST}.")
+    items: list[SessionView] = Field(description=f"At most {accounts.MOST_SESSIONS}.")
 
 
 class Ended(Wire):
@@ -183,7 +182,7 @@ class Ended(Wire):
 @router.get("/sessions", operation_id="listMySessions")
 async def list_my_sessions(request: Request, actor: Viewer) -> Sessions:
     """Those that count, the last used first."""
-    found = await own_sessions.listing(ground_of(request).app, actor.name, secret=session_of(request))
+    found = await accounts.list_sessions(ground_of(request).app, actor.name, secret=session_of(request))
     return Sessions(items=[SessionView.from_record(one, session_id=one.id, device=device(one.agent)) for one in found])
 
 
@@ -191,10 +190,50 @@ async def list_my_sessions(request: Request, actor: Viewer) -> Sessions:
 async def end_other_sessions(request: Request, actor: Viewer) -> Ended:
     """All but the one that asks; with a token, all."""
     app = ground_of(request).app
-    return Ended(ended=await own_sessions.end_others(app, secret=session_of(request), by=actor.by))
+    return Ended(ended=await accounts.end_other_sessions(app, secret=session_of(request), by=actor.by))
 
 
 @router.delete("/sessions/{sessionId}", operation_id="endMySession", status_code=204)
 async def end_my_session(ground: Here, actor: Viewer, session_id: SessionId) -> None:
     """That browser is out with its next request."""
-    await own_sessions.end(ground.app, session_id, by=actor.by)
+    await accounts.end_session(ground.app, session_id, by=actor.by)
+
+
+# ---------------------------------------------------------------- devices
+
+# Of each list the first that is found: browsers name their ancestors too.
+_BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser", "Samsung Internet"),
+    ("Firefox", "Firefox"),
+    ("FxiOS", "Firefox"),
+    ("CriOS", "Chrome"),
+    ("Chrome", "Chrome"),
+    ("Chromium", "Chromium"),
+    ("Safari", "Safari"),
+    ("curl", "curl"),
+    ("python", "Python"),
+)
+_SYSTEMS = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("CrOS", "ChromeOS"),
+    ("Windows", "Windows"),
+    ("Macintosh", "macOS"),
+    ("Linux", "Linux"),
+)
+
+
+def device(agent: str | None) -> str:
+    """What a browser calls itself, in a few words that people know: "Firefox on Linux"."""
+    browser = _first(_BROWSERS, agent)
+    system = _first(_SYSTEMS, agent)
+    if browser is None:
+        return system or "An unknown browser"
+    return browser if system is None else f"{browser} on {system}"
+
+
+def _first(known: tuple[tuple[str, str], ...], agent: str | None) -> str | None:
+    return next((name for sign, name in known if sign.lower() in (agent or "").lower()), None)

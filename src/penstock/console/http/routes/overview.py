@@ -1,13 +1,15 @@
-"""`/api/overview`: one screen of the whole system."""
+"""`/api/overview`: one screen of the whole system. `/api/history`: how the last hours went, for charts."""
 
 from datetime import datetime
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
 from penstock.console.http.actor import Viewer
 from penstock.console.http.ground import Here
 from penstock.console.http.job_wire import JobBody, body_of
-from penstock.console.http.problems import documented
+from penstock.console.http.parameters import Name
+from penstock.console.http.problems import Problem, documented
 from penstock.console.http.routes.dead_letters import DeadLetter
 from penstock.console.http.routes.dead_letters import item_of as letter_of
 from penstock.console.http.routes.stages import StageItem
@@ -17,11 +19,12 @@ from penstock.console.http.wire import Wire
 from penstock.control import dead_letters
 from penstock.insight import job_views
 from penstock.insight.attention import About
+from penstock.insight.history import LONGEST_MINUTES, HistoryView, history
 from penstock.insight.overview import Overview as Seen
 from penstock.insight.overview import overview
 from penstock.storage import imports
 
-router = APIRouter(prefix="/api/overview", tags=["operations"], responses=documented())
+router = APIRouter(prefix="/api", tags=["operations"], responses=documented())
 
 _NEWEST = 5
 
@@ -64,7 +67,7 @@ class Overview(Wire):
     newest_jobs: list[JobBody]
 
 
-@router.get("", operation_id="getOverview")
+@router.get("/overview", operation_id="getOverview")
 async def show(ground: Here, actor: Viewer) -> Overview:
     """Workers, stages, what needs attention; of the jobs and dead letters the newest of one's own."""
     async with ground.app.connection() as connection:
@@ -72,10 +75,8 @@ async def show(ground: Here, actor: Viewer) -> Overview:
         newest = await job_views.page(connection, before=None, owner=actor.name, limit=_NEWEST)
         imported = await imports.get_many(connection, [job.id for job in newest])
     own = await dead_letters.page(ground.app, dead_letters.DeadLetterFilter(owner=actor.name), limit=_NEWEST)
-    return Overview(
-        read_at=seen.read_at,
-        database=seen.database,
-        size_bytes=seen.size_bytes,
+    return Overview.from_record(
+        seen,
         totals=_totals(seen),
         workers=[WorkerItem.from_record(view) for view in seen.workers],
         stages=[stage_of(view) for view in seen.stages],
@@ -101,3 +102,18 @@ def _totals(seen: Seen) -> Totals:
         busy=sum(one.busy + one.error for one in seen.workers),
         slots=sum(one.processors for one in seen.workers),
     )
+
+
+@router.get("/history", operation_id="getHistory")
+async def show_history(
+    ground: Here,
+    actor: Viewer,
+    minutes: Annotated[int, Query(ge=1, le=LONGEST_MINUTES, description="How far back.")] = 60,
+    pipeline: Annotated[Name | None, Query(description="Only this pipeline.")] = None,
+    stage: Annotated[Name | None, Query(description="Only this stage of `pipeline`.")] = None,
+) -> HistoryView:
+    """Movements, backlog and times of the last minutes, from statistics that are kept; no item is looked at."""
+    if stage is not None and pipeline is None:
+        raise Problem(400, f"Stage {stage!r} of which pipeline? Send `pipeline` too.")
+    async with ground.app.connection() as connection:
+        return await history(connection, minutes=minutes, pipeline=pipeline, stage=stage)

@@ -1,7 +1,7 @@
 """`/api/selections`: choose many items, see what an action would do to them, and have it done."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Response
 from pydantic import Field
@@ -10,7 +10,7 @@ from penstock.console.grids import selection_actions, selections
 from penstock.console.grids.selections import KEEP_SECONDS, MOST_KEPT, MOST_PICKED, Counted, ItemFilter
 from penstock.console.http.actor import Actor, Operator
 from penstock.console.http.ground import Ground, Here
-from penstock.console.http.ownership import owner_of_job, refuse_action, visible_tasks, whose
+from penstock.console.http.ownership import owner_of_job, visible_tasks, whose
 from penstock.console.http.parameters import COUNTED, Flag, GroupId, Moment, Whose
 from penstock.console.http.problems import Problem, documented, not_found
 from penstock.console.http.wire import MOST_ID, Status, Wire
@@ -128,7 +128,17 @@ async def act(
     else:
         job_id, created = await selection_actions.start(ground.app, found, body.action, by=actor.name)
         if created:
-            await ground.note(_entry(actor, found, body.action, job_id, counted))
+            entry = actor.entry(
+                f"selection.{body.action}",
+                kind="job",
+                object=job_id,
+                owner=found.owner,
+                count=counted.total,
+                selection=found.id,
+                filter={name: value for name, value in found.filter.items() if value is not None} or None,
+                picked=None if found.picked is None else len(found.picked),
+            )
+            await ground.note(entry)
     return ActionAnswer.from_record(
         outlook,
         action=body.action,
@@ -159,8 +169,7 @@ async def _matching(ground: Ground, actor: Actor, asked: SelectionFilter) -> Ite
     if asked.group is not None and (asked.job_id is None or asked.statuses not in (None, ["ERROR"])):
         raise Problem(400, "`group` needs `jobId`, and is for items that ended ERROR.")
     if asked.job_id is not None:
-        await owner_of_job(ground, actor, asked.job_id)
-        await refuse_action(ground, asked.job_id)
+        await owner_of_job(ground, actor, asked.job_id, repeated=True)
     elif asked.user_id == "all":
         await ground.note_look(actor.entry("items.look_at_all", kind="item"))
     states = tuple(State) if asked.statuses is None else tuple(State[name] for name in dict.fromkeys(asked.statuses))
@@ -189,17 +198,3 @@ async def _theirs(ground: Ground, actor: Actor, found: Selection) -> bool:
     async with ground.app.connection() as connection:
         standing = [one.task_id for one in await table.standing(connection, found.picked)]
         return set(standing) <= await visible_tasks(connection, actor, standing)
-
-
-def _entry(actor: Actor, found: Selection, action: str, job_id: int, counted: Counted) -> Any:
-    chosen = {name: value for name, value in found.filter.items() if value is not None}
-    return actor.entry(
-        f"selection.{action}",
-        kind="job",
-        object=job_id,
-        owner=found.owner,
-        count=counted.total,
-        selection=found.id,
-        filter=chosen or None,
-        picked=None if found.picked is None else len(found.picked),
-    )

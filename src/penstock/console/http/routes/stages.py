@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Path
+from fastapi import APIRouter, Body, Depends, Path
 from pydantic import Field
 
 from penstock.console.http.actor import Actor, Operator, Viewer
@@ -23,6 +23,13 @@ router = APIRouter(prefix="/api/stages", tags=["operations"], responses=document
 Pipeline = Annotated[str, Path(min_length=1, max_length=LONGEST_NAME, pattern=STORABLE)]
 Stage = Annotated[str, Path(min_length=1, max_length=LONGEST_NAME, pattern=STORABLE)]
 _ONE = "/{pipeline:path}/{stage:path}"
+
+
+async def _label(pipeline: Pipeline, stage: Stage) -> str:
+    return f"{pipeline}/{stage}"
+
+
+Label = Annotated[str, Depends(_label)]
 
 
 class Retry(Wire):
@@ -125,9 +132,8 @@ async def listing(ground: Here, actor: Viewer) -> StageList:
 
 
 @router.get(_ONE, operation_id="getStage")
-async def show(ground: Here, actor: Viewer, pipeline: Pipeline, stage: Stage) -> StageDetail:
+async def show(ground: Here, actor: Viewer, label: Label) -> StageDetail:
     """One stage with its policy, and its processors that are busy or in error, by name."""
-    label = f"{pipeline}/{stage}"
     async with ground.app.connection() as connection:
         seen = await overview(connection, ground.settings)
         view, busy = of_stage(seen, label)
@@ -143,30 +149,24 @@ async def show(ground: Here, actor: Viewer, pipeline: Pipeline, stage: Stage) ->
 
 @router.post(f"{_ONE}/pause", operation_id="pauseStage")
 async def pause(
-    ground: Here,
-    actor: Operator,
-    pipeline: Pipeline,
-    stage: Stage,
-    body: Annotated[PauseRequest | None, Body()] = None,
+    ground: Here, actor: Operator, label: Label, body: Annotated[PauseRequest | None, Body()] = None
 ) -> StageItem:
     """Nothing more of it is started; what runs goes on to its end."""
-    label, reason = f"{pipeline}/{stage}", body.reason if body else None
+    reason = body.reason if body else None
     await stages.pause(ground.app, label, by=actor.name, reason=reason)
     return await _changed(ground, actor, "stage.pause", label, reason=reason)
 
 
 @router.post(f"{_ONE}/resume", operation_id="resumeStage")
-async def resume(ground: Here, actor: Operator, pipeline: Pipeline, stage: Stage) -> StageItem:
+async def resume(ground: Here, actor: Operator, label: Label) -> StageItem:
     """Go on after a pause."""
-    label = f"{pipeline}/{stage}"
     await stages.resume(ground.app, label, by=actor.name)
     return await _changed(ground, actor, "stage.resume", label)
 
 
 @router.patch(f"{_ONE}/limit", operation_id="limitStage")
-async def limit(ground: Here, actor: Operator, pipeline: Pipeline, stage: Stage, body: StageLimit) -> StageItem:
+async def limit(ground: Here, actor: Operator, label: Label, body: StageLimit) -> StageItem:
     """An exact fleet-wide limit. The code's own one comes back when its application registers again."""
-    label = f"{pipeline}/{stage}"
     await stages.limit(ground.app, label, body.max_running, by=actor.name)
     return await _changed(ground, actor, "stage.limit", label, max_running=body.max_running)
 

@@ -9,13 +9,12 @@ from fastapi.security import HTTPBearer
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from penstock.console.http.actor import COOKIE, Actor, Viewer, current
+from penstock.console.http.actor import COOKIE, Viewer, current
 from penstock.console.http.ground import ground_of
 from penstock.console.http.problems import Problem, documented
 from penstock.console.live.live import live_of
 from penstock.console.live.stream import MOST_CONNECTIONS, MOST_OF_ONE_USER, Hub, StreamClient
-from penstock.errors import DatabaseError
-from penstock.storage.database import passing
+from penstock.storage.database import DATABASE_FAULTS
 
 router = APIRouter(prefix="/api/stream", tags=["stream"], responses=documented(429))
 
@@ -104,26 +103,6 @@ async def stream(
             raise Problem(403, f"Only an admin may listen to everybody's objects; {actor.name} is {actor.role}.")
         await ground_of(request).note_look(actor.entry("stream.all", kind="stream"))
     hub = live_of(request).hub
-    _require_room(hub, actor)
-
-    async def still_allowed() -> bool:
-        try:
-            now = await current(request, await _bearer(request), request.cookies.get(COOKIE))
-        except Problem as problem:
-            return problem.status != 401
-        except Exception as error:
-            if passing(error) or isinstance(error, DatabaseError):
-                return True  # nobody can say; asked again soon
-            raise
-        return now.name == actor.name and (user_id == "me" or now.is_admin)
-
-    connection = StreamClient(user=actor.name, sees_all=user_id == "all", still_allowed=still_allowed)
-    # The header is newer: a browser that comes back by itself sends it, with the address it began with.
-    hub.join(connection, from_event_id if last_event_id is None else last_event_id)
-    return EventStream(hub, connection)
-
-
-def _require_room(hub: Hub, actor: Actor) -> None:
     if hub.of_user(actor.name) >= MOST_OF_ONE_USER or hub.connections >= MOST_CONNECTIONS:
         raise Problem(
             429,
@@ -131,3 +110,17 @@ def _require_room(hub: Hub, actor: Actor) -> None:
             " per browser is enough.",
             headers={"Retry-After": "30"},
         )
+
+    async def still_allowed() -> bool:
+        try:
+            now = await current(request, await _bearer(request), request.cookies.get(COOKIE))
+        except Problem as problem:
+            return problem.status != 401
+        except DATABASE_FAULTS:
+            return True  # nobody can say; asked again soon
+        return now.name == actor.name and (user_id == "me" or now.is_admin)
+
+    connection = StreamClient(user=actor.name, sees_all=user_id == "all", still_allowed=still_allowed)
+    # The header is newer: a browser that comes back by itself sends it, with the address it began with.
+    hub.join(connection, from_event_id if last_event_id is None else last_event_id)
+    return EventStream(hub, connection)

@@ -1,10 +1,12 @@
-"""`POST /api/jobs`: files, images, rows or a reference in; an answer as soon as they are safe."""
+"""`POST /api/jobs`: files, images, rows or a reference in; an answer as soon as they are safe. `GET /api/pipelines`:
+what takes them, and what can be chosen for it."""
 
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
 from fastapi import APIRouter, Header, Request
@@ -22,14 +24,16 @@ from penstock.console.files.submit import (
     submit_files,
     submit_items,
 )
-from penstock.console.http.actor import Actor, Operator
+from penstock.console.http.actor import Actor, Operator, Viewer
 from penstock.console.http.bodies import form_of, media_type, takes, text_fields, validated
-from penstock.console.http.ground import Ground, ground_of
+from penstock.console.http.ground import Ground, Here, ground_of
 from penstock.console.http.parameters import Name, Text
 from penstock.console.http.problems import Problem, documented
 from penstock.console.http.wire import Wire
+from penstock.core.define import PipelineDefinition
 
 router = APIRouter(prefix="/api/jobs", tags=["jobs"], responses=documented(409, 411, 413, 415, 429))
+pipelines = APIRouter(prefix="/api/pipelines", tags=["jobs"], responses=documented())
 _MOST_FILES = 10_000
 _MOST_ITEMS = 100_000
 _JSON_BYTES = 16 * 1024 * 1024
@@ -52,6 +56,9 @@ class Options(Wire):
     sheet: Name | None = None
     safe: bool = False
     options: dict[str, Any] = Field(default_factory=dict)
+
+
+Chosen = TypeVar("Chosen", bound=Options)
 
 
 class JsonBody(Options):
@@ -117,29 +124,32 @@ async def submit(
 
 async def _files(ground: Ground, actor: Actor, request: Request, key: str | None) -> Submitted:
     """Read to the end first: an upload that is cut leaves nothing."""
-    form = await form_of(request, most_files=_MOST_FILES)
+    async with form_sent(request, Options, most_files=_MOST_FILES) as (uploads, chosen):
+        sent = [Upload(name=part.filename or "file", chunks=_chunks(part)) for part in uploads]
+        submission = _submission(ground, actor, chosen, key, file_name=sent[0].name)
+        return await submit_files(ground.app, submission, sent)
+
+
+@asynccontextmanager
+async def form_sent(
+    request: Request, model: type[Chosen], *, most_files: int
+) -> AsyncIterator[tuple[list[UploadFile], Chosen]]:
+    """The files of a form and its other fields, of which `options` is JSON."""
+    form = await form_of(request, most_files=most_files)
     try:
         uploads = [part for part in form.getlist("file") if isinstance(part, UploadFile)]
         if not uploads:
             raise Problem(400, "The form has no field `file` with a file in it.")
-        chosen = validated(Options, form_fields(form.multi_items()))
-        sent = [Upload(name=part.filename or "file", chunks=_chunks(part)) for part in uploads]
-        submission = _submission(ground, actor, chosen, key, file_name=sent[0].name)
-        return await submit_files(ground.app, submission, sent)
+        given = text_fields(form.multi_items())
+        if (text := given.pop("options", None)) is not None:
+            try:
+                options = orjson.loads(text.encode("utf-8", "surrogatepass"))
+            except orjson.JSONDecodeError as error:
+                raise Problem(422, f"options: it is not JSON ({error}).") from None
+            given |= {} if options is None else {"options": options}
+        yield uploads, validated(model, given)
     finally:
         await form.close()
-
-
-def form_fields(parts: Sequence[tuple[str, object]]) -> dict[str, Any]:
-    """`options` is JSON."""
-    given = text_fields(parts)
-    if (text := given.pop("options", None)) is None:
-        return given
-    try:
-        options = orjson.loads(text.encode("utf-8", "surrogatepass"))
-        return given if options is None else {**given, "options": options}
-    except orjson.JSONDecodeError as error:
-        raise Problem(422, f"options: it is not JSON ({error}).") from None
 
 
 async def _json(ground: Ground, actor: Actor, request: Request, key: str | None) -> Submitted:
@@ -208,3 +218,51 @@ def _only_pipeline(ground: Ground) -> str:
 async def _chunks(part: UploadFile) -> AsyncIterator[bytes]:
     while chunk := await part.read(_READ_BYTES):
         yield chunk
+
+
+# ---------------------------------------------------------------- what files can be sent to
+
+
+class PipelineOption(Wire):
+    """A field of the form. `order`: some of `choices`, in the order in which they are to be taken."""
+
+    name: str
+    kind: Literal["text", "number", "flag", "order"]
+    label: str
+    help: str
+    default: Any
+    choices: list[str]
+
+
+class PipelineItem(Wire):
+    name: str
+    about: str = Field(description="What it is for, in a sentence or two.")
+    takes_rows: bool
+    takes_images: bool
+    roles: list[str] = Field(description="What its columns can mean; given in the option `roles` as role: heading.")
+    options: list[PipelineOption]
+    result_columns: list[str]
+
+
+class PipelineList(Wire):
+    items: list[PipelineItem]
+    max_upload_bytes: int
+
+
+@pipelines.get("", operation_id="listPipelines")
+async def list_pipelines(ground: Here, actor: Viewer) -> PipelineList:
+    """Those that files can be sent to, by name."""
+    found = sorted(ground.app.pipelines.values(), key=lambda one: one.name)
+    return PipelineList(
+        items=[_item(one) for one in found if takes_files(one)], max_upload_bytes=ground.settings.max_upload_bytes
+    )
+
+
+def takes_files(pipeline: PipelineDefinition) -> bool:
+    return not pipeline.internal and (pipeline.takes_rows or pipeline.takes_images)
+
+
+def _item(pipeline: PipelineDefinition) -> PipelineItem:
+    offer = pipeline.offer
+    roles, options = ((), ()) if offer is None else (offer.roles, offer.options())
+    return PipelineItem.from_record(pipeline, roles=roles, options=options)

@@ -10,9 +10,9 @@ from pydantic import Field
 from penstock.console.http import moves
 from penstock.console.http.actor import Actor, Operator, Viewer
 from penstock.console.http.ground import Ground, Here
-from penstock.console.http.item_wire import copy_of
 from penstock.console.http.ownership import look_at_task, owner_of_task
 from penstock.console.http.problems import documented
+from penstock.console.http.routes.items import copy_of
 from penstock.console.http.wire import ItemMoves, TaskId, Wire
 from penstock.control import tasks as steering
 from penstock.insight import task_views
@@ -128,10 +128,8 @@ def _item(ground: Ground, actor: Actor, task: task_views.TaskDetails) -> Item:
         locked_by=task.worker if held else None,
         locked_at=task.updated_at if held else None,
         history=[Attempt.from_record(event) for event in task.history],
-        checkpoints=[_checkpoint(one) for one in task.checkpoints],
+        checkpoints=[
+            Checkpoint.from_record(one, stage=one.name, result=None if one.result is None else orjson.loads(one.result))
+            for one in task.checkpoints
+        ],
     )
-
-
-def _checkpoint(one: task_views.StageResult) -> Checkpoint:
-    result = None if one.result is None else orjson.loads(one.result)
-    return Checkpoint(stage=one.name, run=one.run, version=one.version, result=result, at=one.at)

@@ -21,11 +21,10 @@ from penstock.console.files.preview import (
 )
 from penstock.console.files.submit import require_pipeline
 from penstock.console.http.actor import Operator
-from penstock.console.http.bodies import form_of, media_type, takes, validated
+from penstock.console.http.bodies import media_type, takes
 from penstock.console.http.ground import Ground, ground_of
 from penstock.console.http.problems import Problem, documented
-from penstock.console.http.routes.pipelines import takes_files
-from penstock.console.http.routes.submit import Options, form_described, form_fields
+from penstock.console.http.routes.submit import Options, form_described, form_sent, takes_files
 from penstock.console.http.wire import MOST_ID, Wire
 from penstock.core.define import PipelineDefinition
 
@@ -99,18 +98,11 @@ async def preview(request: Request, actor: Operator) -> UploadPreview:
     ground = ground_of(request)
     if media_type(request.headers.get("content-type", "")) != "multipart/form-data":
         raise Problem(415, "Send the beginning of the file as multipart/form-data.")
-    form = await form_of(request, most_files=_MOST_FILES)
-    try:
-        parts = [part for part in form.getlist("file") if isinstance(part, UploadFile)]
-        if not parts:
-            raise Problem(400, "The form has no field `file` with a file in it.")
-        fields: PreviewFields = validated(PreviewFields, form_fields(form.multi_items()))
+    async with form_sent(request, PreviewFields, most_files=_MOST_FILES) as (parts, fields):
         if fields.pipeline is not None:
             require_pipeline(ground.app, fields.pipeline)
         async with ground.preview_turns:
             return await _look(ground, fields, parts)
-    finally:
-        await form.close()
 
 
 async def _look(ground: Ground, fields: PreviewFields, parts: Sequence[UploadFile]) -> UploadPreview:

@@ -12,7 +12,7 @@ from penstock.console.http.parameters import After, Flag, PageSize
 from penstock.console.http.problems import documented
 from penstock.console.http.wire import Wire
 from penstock.console.people import accounts, passwords
-from penstock.console.people.credentials import LINK_SECONDS
+from penstock.console.people.accounts import LINK_SECONDS
 
 router = APIRouter(prefix="/api/users", tags=["users"], responses=documented())
 

@@ -3,8 +3,8 @@
 import orjson
 import pytest
 
-from penstock.cli.database import without_password
 from penstock.config import Settings
+from penstock.control.schema import without_password
 from tests.cli.conftest import Call
 
 

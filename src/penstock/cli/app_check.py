@@ -15,7 +15,7 @@ from dataclasses import asdict
 
 import orjson
 
-from penstock.cli.database import Brought
+from penstock.control.schema import Brought
 from penstock.errors import PenstockError, UsageError
 
 # Between the command line and the user's module stand only frames like these, which tell nobody anything.

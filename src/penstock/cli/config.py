@@ -6,8 +6,8 @@ from typing import Any
 import typer
 from pydantic import SecretStr
 
-from penstock.cli.database import without_password
 from penstock.config import PREFIX, Settings, origin, setting_fields
+from penstock.control.schema import without_password
 from penstock.core.loading import extensions_of
 from penstock.errors import UsageError
 from penstock.extension import Extension

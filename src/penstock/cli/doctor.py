@@ -5,14 +5,12 @@ from dataclasses import asdict
 
 import typer
 
-from penstock.cli import database
 from penstock.config import setting_fields, unknown_variables
+from penstock.control import schema
 from penstock.core.loading import extensions_of
 from penstock.errors import DatabaseError, UsageError
 from penstock.extension import Extension, declared_settings
-from penstock.insight.doctor import Finding, Health, examine, worst
-from penstock.storage import database as links
-from penstock.storage import migrate
+from penstock.insight.doctor import Finding, Health, examine_at, worst
 from penstock.terminal.command import command
 from penstock.terminal.errors import exit_code_of
 from penstock.terminal.readable import clean
@@ -63,16 +61,12 @@ def _settings(extensions: Sequence[Extension]) -> list[Finding]:
 
 
 async def _examine(session: Session, extensions: Sequence[Extension]) -> list[Finding]:
-    settings = session.settings
-    async with database.opened(settings) as place:
-        connection = await links.connect(settings, place.url, purpose="doctor")
-        try:
-            home = None if place.server is None else place.server.home
-            if session.app_reference is None:  # of all on this machine, those that this database has been used with
-                extensions = await migrate.present(connection, extensions)
-            return await examine(connection, settings, home=home, extensions=extensions)
-        finally:
-            connection.terminate()
+    """Where no application is named: of all extensions on this machine, those that this database was used with."""
+    async with schema.opened(session.settings) as place:
+        home = None if place.server is None else place.server.home
+        return await examine_at(
+            place.url, session.settings, home=home, extensions=extensions, in_use=session.app_reference is None
+        )
 
 
 def _show(session: Session, findings: list[Finding]) -> None:

@@ -1,15 +1,12 @@
 """`penstock migrate`"""
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from penstock.cli import database
+from penstock.control import schema
 from penstock.core.loading import extensions_of
 from penstock.errors import UsageError
-from penstock.storage import migrate
-from penstock.storage.migrate import Migration, as_sql, migrations_of
 from penstock.terminal.command import command
 from penstock.terminal.session import Session
 
@@ -27,33 +24,21 @@ def register(app: typer.Typer) -> None:
         """
         if sql and check:
             raise UsageError("--sql and --check do not go together. Choose one of them.")
-        # Of the extensions that the named application has, or of all that run on this machine.
-        further = migrations_of(extensions_of(session.app_reference))
+        # Of the named application, or all that run on this machine.
+        extensions = extensions_of(session.app_reference)
         if sql:
-            script = as_sql(further)
+            script = schema.script(extensions)
             session.out.show({"sql": script}, script)
             return 0
-        settings = session.settings
-        async with database.opened(settings) as place, database.connection(settings, place) as connection:
-            return await (_check if check else _migrate)(session, connection, further)
-
-
-async def _check(session: Session, connection: Any, further: Sequence[Migration]) -> int:
-    pending = await migrate.pending(connection, further)
-    applied = await migrate.applied(connection)
-    names = [one.label for one in pending]
-    at = applied[-1] if applied else 0
-    text = f"version {at}; pending: {', '.join(names)}" if names else f"version {at}; nothing is pending"
-    session.out.show({"version": at, "needed": migrate.newest(), "pending": names}, text)
-    if names:
-        session.out.say("Run `penstock migrate` to apply them.")
-    return 1 if names else 0
-
-
-async def _migrate(session: Session, connection: Any, further: Sequence[Migration]) -> int:
-    applied = await migrate.migrate(connection, further, tell=session.out.say)
-    version = (await migrate.applied(connection))[-1]
-    names = [one.label for one in applied]
-    text = f"version {version}; applied {', '.join(names)}" if names else f"version {version}; nothing to do"
-    session.out.show({"version": version, "applied": names}, text)
-    return 0
+        if check:
+            seen = await schema.look(session.settings, extensions)
+            text = f"pending: {', '.join(seen.pending)}" if seen.pending else "nothing is pending"
+            data = {"version": seen.version, "needed": seen.needed, "pending": seen.pending}
+            session.out.show(data, f"version {seen.version}; {text}")
+            if seen.pending:
+                session.out.say("Run `penstock migrate` to apply them.")
+            return 1 if seen.pending else 0
+        done = await schema.upgrade(session.settings, extensions, session.out.say)
+        text = f"applied {', '.join(done.applied)}" if done.applied else "nothing to do"
+        session.out.show({"version": done.version, "applied": done.applied}, f"version {done.version}; {text}")
+        return 0

@@ -40,12 +40,12 @@ async def _serve(session: Session, plan: "Plan", listening: "socket.socket") -> 
     from pydantic import SecretStr
 
     from penstock.application import Penstock
-    from penstock.cli import database
     from penstock.cli.serving import StopSignals
     from penstock.console.http.app import create
     from penstock.console.http.listening import address_of
     from penstock.console.http.server import Server, configure_logs, run
     from penstock.console.live.live import Live
+    from penstock.control import schema
     from penstock.core.loading import load_app
     from penstock.events import Events
     from penstock.observe.logs import log_subscriber
@@ -56,10 +56,10 @@ async def _serve(session: Session, plan: "Plan", listening: "socket.socket") -> 
     stop.install()
     app = load_app(plan.app, carried())
     assert isinstance(app, Penstock)
-    brought = database.Brought.of(app.extensions.values())
+    brought = schema.Brought.of(app.extensions.values())
     session.warn_of_unknown_variables(brought.settings)
-    async with database.opened(plan.settings) as place:
-        await database.prepare(plan.settings, place, brought.migrations, may_migrate=False, tell=session.out.say)
+    async with schema.opened(plan.settings) as place:
+        await schema.prepare(plan.settings, place, brought.migrations, may_migrate=False, tell=session.out.say)
         if stop.times:
             return INTERRUPTED if stop.times > 1 else OK
         settings = plan.settings.model_copy(update={"database_url": SecretStr(place.url)})

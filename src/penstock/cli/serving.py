@@ -12,12 +12,13 @@ from typing import Protocol
 from pydantic import SecretStr
 
 from penstock.application import Penstock
-from penstock.cli import app_check, database
+from penstock.cli import app_check
 from penstock.cli.service_process import ServiceProcess
 from penstock.config import Settings
 from penstock.console.http.health import Endpoint
 from penstock.console.http.listening import address_of, bind
 from penstock.console.people import accounts
+from penstock.control import schema
 from penstock.errors import DatabaseError, NotKnown, UsageError
 from penstock.extension import discovered
 from penstock.failpoints import Failpoints
@@ -47,7 +48,7 @@ class Plan:
 class Up:
     """Where everything is, once it is ready. ``login``: a link that lets the admin in, once."""
 
-    place: database.Place
+    place: schema.Place
     address: str | None
     plan: Plan
     login: str | None = None
@@ -100,14 +101,14 @@ async def serve(session: Session, plan: Plan, announce: Callable[[Up], None]) ->
             session.warn_of_unknown_variables()
             raise
     else:
-        brought = database.Brought.of(discovered())
+        brought = schema.Brought.of(discovered())
     session.warn_of_unknown_variables(brought.settings)
     stop = StopSignals(session.out.say)
     stop.install()
     with listening_for(plan) if plan.service else nullcontext() as listening:
-        async with database.opened(plan.settings) as place:
+        async with schema.opened(plan.settings) as place:
             further, tell = brought.migrations, session.out.say
-            await database.prepare(plan.settings, place, further, may_migrate=plan.may_migrate, tell=tell)
+            await schema.prepare(plan.settings, place, further, may_migrate=plan.may_migrate, tell=tell)
             if not stop.times:
                 await _serve_on(session, plan, place, listening, stop, announce)
     return INTERRUPTED if stop.times > 1 else OK
@@ -116,7 +117,7 @@ async def serve(session: Session, plan: Plan, announce: Callable[[Up], None]) ->
 async def _serve_on(
     session: Session,
     plan: Plan,
-    place: database.Place,
+    place: schema.Place,
     listening: socket.socket | None,
     stop: StopSignals,
     announce: Callable[[Up], None],
@@ -172,7 +173,7 @@ async def _run(fleet: Fleet, service: ServiceProcess | None, announce: Callable[
             await serving
 
 
-async def _login(plan: Plan, place: database.Place, address: str) -> str | None:
+async def _login(plan: Plan, place: schema.Place, address: str) -> str | None:
     """A fresh one-time link for the admin, who is made when nobody is there yet. None where the installation has
     admins of its own: `penstock users login` makes links for them."""
     settings = plan.settings.model_copy(update={"database_url": SecretStr(place.url)})

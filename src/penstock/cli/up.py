@@ -1,13 +1,14 @@
 """`penstock up`"""
 
 from dataclasses import replace
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock.cli.worker import OnlyOption, ProfileOption, RunnersOption
 from penstock.terminal.command import command
-from penstock.terminal.served import BUILT_IN
+from penstock.terminal.served import BESIDE_IT, BUILT_IN
 from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
@@ -47,9 +48,7 @@ def register(app: typer.Typer) -> None:
         )
         if plan.app != BUILT_IN:
             return await serve(session, plan, lambda ready: _announce(session, ready))
-        from penstock_demo.places import served
-
-        async with served(settings) as settings:
+        async with resolve_name(BESIDE_IT)(settings) as settings:
             return await serve(session, replace(plan, settings=settings), lambda ready: _announce(session, ready))
 
 

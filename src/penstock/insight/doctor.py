@@ -15,12 +15,25 @@ from penstock.errors import UsageError
 from penstock.extension import Extension
 from penstock.insight.checks import fleet, limiter, server
 from penstock.observe.finding import Check, Finding, Health, Patient, Result, bad
-from penstock.storage import migrate
+from penstock.storage import database, migrate
 
 __all__ = ["CHECKS", "Finding", "Health", "examine", "worst"]
 
 CHECKS: tuple[Check, ...] = (*server.CHECKS, *fleet.CHECKS, *brokers.CHECKS, *limiter.CHECKS)
 _CHECK_SECONDS = 10.0
+
+
+async def examine_at(
+    url: str, settings: Settings, *, home: Path | None, extensions: Iterable[Extension], in_use: bool
+) -> list[Finding]:
+    """On a connection of its own. ``in_use``: of the extensions, those that the database has been used with."""
+    connection = await database.connect(settings, url, purpose="doctor")
+    try:
+        if in_use:
+            extensions = await migrate.present(connection, extensions)
+        return await examine(connection, settings, home=home, extensions=extensions)
+    finally:
+        connection.terminate()
 
 
 async def examine(

@@ -4,6 +4,8 @@ from penstock import extras
 
 # Served where no application is named.
 BUILT_IN = "penstock_demo.showcase:app"
+# What `penstock up` runs beside it: gives the settings with which it finds the made-up servers.
+BESIDE_IT = "penstock_demo.places:served"
 
 # Functions that declare further tasks in the application: here, those of the console.
 _CONSOLE = (

@@ -1,10 +1,11 @@
-"""The database a command works on: the given one, or the embedded server for as long as it is needed."""
+"""The database that a program works on, the given one or the embedded server for as long as it is needed, and its
+schema."""
 
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock import embedded
@@ -104,6 +105,45 @@ async def prepare(
             await migrate.migrate(open_connection, further, tell=tell)
         await migrate.check(open_connection, further)
         await require_writes(open_connection)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """``version``: of Penstock itself, 0 where it is not installed. ``pending``: what ``needed`` and the extensions ask
+    for. ``applied``: by this call."""
+
+    version: int
+    needed: int
+    pending: tuple[str, ...]
+    applied: tuple[str, ...] = ()
+
+
+async def look(settings: Settings, extensions: Collection[Extension]) -> Schema:
+    """Without a change."""
+    async with opened(settings) as place, connection(settings, place) as link:
+        return await _look(link, migrate.migrations_of(extensions))
+
+
+async def upgrade(settings: Settings, extensions: Collection[Extension], tell: Callable[[str], None]) -> Schema:
+    """Apply what is pending."""
+    further = migrate.migrations_of(extensions)
+    async with opened(settings) as place, connection(settings, place) as link:
+        applied = await migrate.migrate(link, further, tell=tell)
+        return replace(await _look(link, further), applied=tuple(one.label for one in applied))
+
+
+async def _look(link: Any, further: Sequence[migrate.Migration]) -> Schema:
+    pending = await migrate.pending(link, further)
+    return Schema(
+        version=max(await migrate.applied(link), default=0),
+        needed=migrate.newest(),
+        pending=tuple(one.label for one in pending),
+    )
+
+
+def script(extensions: Collection[Extension]) -> str:
+    """All of it as SQL, for people whose database is changed by somebody else."""
+    return migrate.as_sql(migrate.migrations_of(extensions))
 
 
 def without_password(url: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Affected, load
 
 _sql = load("audit")
 _LOOKED_AT = 5000
@@ -112,10 +112,8 @@ async def _ids_of(connection: Any, chosen: AuditFilter) -> tuple[int, int]:
     return lowest, highest
 
 
-async def forget(connection: Any, kept_seconds: float, batch: int) -> int:
-    """Returns how many are gone."""
-    status: str = await connection.execute(_sql.forget, kept_seconds, batch)
-    return int(status.rsplit(maxsplit=1)[-1])
+# Returns how many are gone.
+forget = Affected[[float, int]](_sql.forget)  # kept_seconds, batch
 
 
 def _entry(row: Any) -> StoredEntry:

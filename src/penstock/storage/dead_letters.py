@@ -7,11 +7,10 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Connection, Record, load
 from penstock.storage.reads import NEWEST, WINDOW, Place
 
 _sql = load("dead_letters")
-Connection = Any
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = Place(task_id=NEWEST, at=datetime(9999, 1, 1, tzinfo=UTC))
 
@@ -82,9 +81,7 @@ def _letter(row: Mapping[str, Any]) -> DeadLetter:
     return DeadLetter(**values | {"error": orjson.loads(row["error"] or "{}"), "input": orjson.loads(row["input"])})
 
 
-async def origin(connection: Connection, task_id: int) -> dict[str, Any] | None:
-    row = await connection.fetchrow(_sql.origin, task_id)
-    return None if row is None else dict(row)
+origin = Record[[int], dict[str, Any]](_sql.origin, dict)
 
 
 async def copy(connection: Connection, source: dict[str, Any], new_input: str) -> int:

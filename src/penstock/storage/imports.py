@@ -7,10 +7,9 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Command, Connection, load
 
 _sql = load("imports")
-Connection = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +41,7 @@ async def create(connection: Connection, *, job_id: int, file_id: int, kind: str
     await connection.execute(_sql.create, job_id, file_id, kind, orjson.dumps(shape).decode())
 
 
-async def assign(connection: Connection, job_id: int, task_id: int) -> None:
-    await connection.execute(_sql.assign, job_id, task_id)
+assign = Command[[int, int]](_sql.assign)  # job_id, task_id
 
 
 async def get_many(connection: Connection, job_ids: Sequence[int]) -> dict[int, Import]:

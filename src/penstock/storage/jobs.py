@@ -7,10 +7,9 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Changed, Column, Connection, Value, load
 
 _sql = load("jobs")
-Connection = Any
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -32,9 +31,7 @@ async def create(
     return found, False
 
 
-async def by_idempotency_key(connection: Connection, pipeline: str, idempotency_key: str) -> int | None:
-    job: int | None = await connection.fetchval(_sql.by_idempotency_key, pipeline, idempotency_key)
-    return job
+by_idempotency_key = Value[[str, str], int | None](_sql.by_idempotency_key)  # pipeline, idempotency_key
 
 
 async def get(connection: Connection, job_id: int) -> dict[str, Any] | None:
@@ -55,16 +52,9 @@ async def listing(connection: Connection, *, before: int | None, owner: str | No
     return [_job(row) for row in await connection.fetch(_sql.list, before, owner, limit)]
 
 
-async def pause(connection: Connection, job_id: int, by: str, reason: str | None) -> bool:
-    return await connection.fetchval(_sql.pause, job_id, by, reason) is not None
-
-
-async def resume(connection: Connection, job_id: int) -> bool:
-    return await connection.fetchval(_sql.resume, job_id) is not None
-
-
-async def cancel(connection: Connection, job_id: int, by: str) -> bool:
-    return await connection.fetchval(_sql.cancel, job_id, by) is not None
+pause = Changed[[int, str, str | None]](_sql.pause)  # job_id, by, reason
+resume = Changed[[int]](_sql.resume)
+cancel = Changed[[int, str]](_sql.cancel)  # job_id, by
 
 
 async def delete(connection: Connection, job_id: int, by: str) -> bool:
@@ -74,13 +64,9 @@ async def delete(connection: Connection, job_id: int, by: str) -> bool:
         return await connection.fetchval(_sql.delete, job_id) is not None
 
 
-async def deleted(connection: Connection, limit: int) -> list[int]:
-    return [row["id"] for row in await connection.fetch(_sql.deleted, limit)]
-
-
-async def remove_rows(connection: Connection, job_id: int, batch: int) -> int:
-    """How many tasks were taken away; running ones stay until they have let go."""
-    return int(await connection.fetchval(_sql.remove_rows, job_id, batch))
+deleted = Column[[int], int](_sql.deleted)  # limit
+# How many tasks were taken away; running ones stay until they have let go.
+remove_rows = Value[[int, int], int](_sql.remove_rows)  # job_id, batch
 
 
 async def remove(connection: Connection, job_id: int, *, after_seconds: float) -> bool:
@@ -105,9 +91,7 @@ async def finished_tasks(
     return [FinishedTask(**row) for row in rows]
 
 
-async def database_now(connection: Connection) -> datetime:
-    now: datetime = await connection.fetchval(_sql.now)
-    return now
+database_now = Value[[], datetime](_sql.now)
 
 
 async def expire(connection: Connection, keep_seconds: float, batch: int = 1000) -> int:

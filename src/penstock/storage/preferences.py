@@ -6,10 +6,9 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Command, Connection, load
 
 _sql = load("preferences")
-Connection = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,5 +29,4 @@ async def put(connection: Connection, name: str, value: Any, *, changed_by: str)
     await connection.execute(_sql.put, name, orjson.dumps(value).decode(), changed_by)
 
 
-async def remove(connection: Connection, name: str) -> None:
-    await connection.execute(_sql.remove, name)
+remove = Command[[str]](_sql.remove)

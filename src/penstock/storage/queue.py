@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from penstock.lifecycle import State
 from penstock.model import Advance, Claimed, Finish, Release
-from penstock.storage.queries import load
+from penstock.storage.queries import Column, Counted, Pairs, load
 
 _sql = load("queue")
 
@@ -158,13 +158,9 @@ async def cancel(connection: Connection, task_id: int, by: str) -> tuple[bool, b
     return bool(row["ended"]), bool(row["asked"])
 
 
-async def hasten(connection: Connection, job_id: int, task_ids: Sequence[int] | None, batch: int) -> int:
-    return len(await connection.fetch(_sql.hasten, job_id, task_ids, batch))
-
-
-async def hasten_chosen(connection: Connection, task_ids: Sequence[int]) -> dict[int, int | None]:
-    """Those that start now, with their jobs."""
-    return dict(await connection.fetch(_sql.hasten_chosen, task_ids))
+hasten = Counted[[int, Sequence[int] | None, int]](_sql.hasten)  # job_id, task_ids, batch
+# Those that start now, with their jobs.
+hasten_chosen = Pairs[[Sequence[int]], int, int | None](_sql.hasten_chosen)  # task_ids
 
 
 async def cancel_chosen(
@@ -174,8 +170,7 @@ async def cancel_chosen(
     return dict(await connection.fetch(_sql.cancel_chosen, task_ids, by, stored_until, running))
 
 
-async def leased_in_job(connection: Connection, job_id: int) -> list[int]:
-    return [row["task_id"] for row in await connection.fetch(_sql.leased_in_job, job_id)]
+leased_in_job = Column[[int], int](_sql.leased_in_job)
 
 
 async def note_hasten(connection: Connection, task_ids: Sequence[int]) -> None:
@@ -229,5 +224,4 @@ async def begin(connection: Connection, task_id: int, lease: int, worker: int) -
     return said == "UPDATE 1"
 
 
-async def holders_gone(connection: Connection) -> list[int]:
-    return [row["worker"] for row in await connection.fetch(_sql.holders_gone)]
+holders_gone = Column[[], int](_sql.holders_gone)

@@ -12,10 +12,9 @@ from typing import Any
 import orjson
 
 from penstock.lifecycle import State
-from penstock.storage.queries import load
+from penstock.storage.queries import Column, Connection, Records, Value, load
 
 _sql = load("reads")
-Connection = Any
 Row = dict[str, Any]
 
 NEWEST = 2**63 - 1
@@ -210,10 +209,8 @@ async def lane_page(
     return [Lane(**row) for row in rows]
 
 
-async def waiting_in_lane(connection: Connection, pipeline: str, key: str) -> int | None:
-    """None: there is no such lane, or it belongs to a job."""
-    count: int | None = await connection.fetchval(_sql.waiting_in_lane, pipeline, key)
-    return count
+# None: there is no such lane, or it belongs to a job.
+waiting_in_lane = Value[[str, str], int | None](_sql.waiting_in_lane)  # pipeline, key
 
 
 async def job_movements(connection: Connection, job_ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
@@ -221,9 +218,8 @@ async def job_movements(connection: Connection, job_ids: Sequence[int]) -> dict[
     return {row["job_id"]: row for row in rows}
 
 
-async def job_steps(connection: Connection, job_id: int) -> list[Row]:
-    """In the order of the pipeline. ``well`` ended there without a failure; ``present`` includes ``running``."""
-    return [dict(row) for row in await connection.fetch(_sql.job_steps, job_id)]
+# In the order of the pipeline. ``well`` ended there without a failure; ``present`` includes ``running``.
+job_steps = Records[[int], dict[str, Any]](_sql.job_steps, dict)
 
 
 async def job_ended_lately(connection: Connection, job_id: int) -> int:
@@ -243,14 +239,8 @@ async def servers_of_stage(connection: Connection, stage: int) -> list[Row]:
     return rows
 
 
-async def leased_of_stage(connection: Connection, stage: int) -> int:
-    count: int = await connection.fetchval(_sql.leased_of_stage, stage)
-    return count
-
-
-async def leased_of_lane(connection: Connection, pipeline: str, lane: int) -> int:
-    count: int = await connection.fetchval(_sql.leased_of_lane, pipeline, lane)
-    return count
+leased_of_stage = Value[[int], int](_sql.leased_of_stage)  # stage
+leased_of_lane = Value[[str, int], int](_sql.leased_of_lane)  # pipeline, lane
 
 
 async def ahead_in_lane(
@@ -266,13 +256,6 @@ async def ahead_by_priority(connection: Connection, *, stage: int, priority: int
     return max(row["ahead"], 0), row["turns"]
 
 
-async def pipelines(connection: Connection) -> list[str]:
-    return [row["pipeline"] for row in await connection.fetch(_sql.pipelines)]
-
-
-async def skewed(connection: Connection, longer_than_seconds: float) -> list[Row]:
-    return [dict(row) for row in await connection.fetch(_sql.skewed, longer_than_seconds)]
-
-
-async def stages_without_worker(connection: Connection) -> list[Row]:
-    return [dict(row) for row in await connection.fetch(_sql.stages_without_worker)]
+pipelines = Column[[], str](_sql.pipelines)
+skewed = Records[[float], dict[str, Any]](_sql.skewed, dict)  # longer_than_seconds
+stages_without_worker = Records[[], dict[str, Any]](_sql.stages_without_worker, dict)

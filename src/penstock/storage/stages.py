@@ -7,10 +7,9 @@ from typing import Any
 import orjson
 
 from penstock.errors import PipelineTaken
-from penstock.storage.queries import columns, load
+from penstock.storage.queries import Connection, Counted, columns, load
 
 _sql = load("stages")
-Connection = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +98,6 @@ async def listing(connection: Connection) -> list[dict[str, Any]]:
     return rows
 
 
-async def pause(connection: Connection, pipeline: str, name: str | None, by: str, reason: str | None) -> int:
-    return len(await connection.fetch(_sql.pause, pipeline, name, by, reason))
-
-
-async def resume(connection: Connection, pipeline: str, name: str | None) -> int:
-    return len(await connection.fetch(_sql.resume, pipeline, name))
-
-
-async def limit(connection: Connection, pipeline: str, name: str | None, max_running: int | None) -> int:
-    return len(await connection.fetch(_sql.limit, pipeline, name, max_running))
+pause = Counted[[str, str | None, str, str | None]](_sql.pause)  # pipeline, name, by, reason
+resume = Counted[[str, str | None]](_sql.resume)  # pipeline, name
+limit = Counted[[str, str | None, int | None]](_sql.limit)  # pipeline, name, max_running

@@ -8,10 +8,9 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Command, Connection, load
 
 _sql = load("tasks")
-Connection = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +97,7 @@ async def copy_many(connection: Connection, batch: Batch, inputs: Sequence[str])
     return len(ids)
 
 
-async def wake(connection: Connection, pipeline: str) -> None:
-    await connection.execute(_sql.wake, pipeline)
+wake = Command[[str]](_sql.wake)  # pipeline
 
 
 async def outcomes_of(connection: Connection, task_ids: Sequence[int]) -> dict[int, tuple[int, str | None, str | None]]:

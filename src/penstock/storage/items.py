@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
-
 from penstock.lifecycle import State
-from penstock.storage.queries import Command, Connection, Pairs, Value, load
+from penstock.storage.queries import Command, Connection, Pairs, Value, decoded, load
 
 _sql = load("items")
 NEWEST = 2**63 - 1
@@ -97,12 +95,8 @@ async def stood_first(connection: Connection, task_id: int) -> int:
 
 async def rows(connection: Connection, task_ids: Sequence[int]) -> list[dict[str, Any]]:
     """In the order asked for; one that is gone is left out."""
-    found = [dict(row) for row in await connection.fetch(_sql.rows, task_ids)]
-    for row in found:
-        for name in ("input", "result", "error"):
-            row[name] = None if row[name] is None else orjson.loads(row[name])
-        row["status"] = State(row["status"])
-    return found
+    found = await connection.fetch(_sql.rows, task_ids)
+    return [decoded(row, "input", "result", "error") | {"status": State(row["status"])} for row in found]
 
 
 async def jobs_with(

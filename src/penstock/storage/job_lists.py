@@ -61,8 +61,7 @@ async def window(
 
 
 async def paces(connection: Connection, job_ids: Sequence[int]) -> dict[int, float]:
-    rows = await connection.fetch(_sql.paces, job_ids, _PACE_LOOKED_AT)
-    return {row["job_id"]: row["per_second"] for row in rows}
+    return dict(await connection.fetch(_sql.paces, job_ids, _PACE_LOOKED_AT))
 
 
 async def heads(connection: Connection, job_ids: Sequence[int]) -> dict[int, list[Mapping[str, Any]]]:

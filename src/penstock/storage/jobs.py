@@ -7,9 +7,10 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import Changed, Column, Connection, Value, load
+from penstock.storage.queries import Changed, Column, Connection, Record, Records, Value, load
 
 _sql = load("jobs")
+_JSON = ("metadata",)
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -32,24 +33,15 @@ async def create(
 
 
 by_idempotency_key = Value[[str, str], int | None](_sql.by_idempotency_key)  # pipeline, idempotency_key
-
-
-async def get(connection: Connection, job_id: int) -> dict[str, Any] | None:
-    row = await connection.fetchrow(_sql.get, job_id)
-    return None if row is None else _job(row)
-
-
-async def get_many(connection: Connection, job_ids: Sequence[int]) -> list[dict[str, Any]]:
-    return [_job(row) for row in await connection.fetch(_sql.get_many, job_ids)]
+get = Record[[int], dict[str, Any]](_sql.get, dict, json=_JSON)
+get_many = Records[[Sequence[int]], dict[str, Any]](_sql.get_many, dict, json=_JSON)  # job_ids
+# Newest first.
+listing = Records[[int | None, str | None, int], dict[str, Any]](_sql.list, dict, json=_JSON)  # before, owner, limit
 
 
 async def metadata_of(connection: Connection, job_ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
     rows = await connection.fetch(_sql.metadata_of, job_ids)
     return {row["id"]: orjson.loads(row["metadata"]) for row in rows}
-
-
-async def listing(connection: Connection, *, before: int | None, owner: str | None, limit: int) -> list[dict[str, Any]]:
-    return [_job(row) for row in await connection.fetch(_sql.list, before, owner, limit)]
 
 
 pause = Changed[[int, str, str | None]](_sql.pause)  # job_id, by, reason
@@ -103,9 +95,3 @@ async def expire(connection: Connection, keep_seconds: float, batch: int = 1000)
         lanes = [row["lane"] for row in rows]
         count: int = await connection.fetchval(_sql.expire, list({row["job"] for row in rows}), lanes)
         return count
-
-
-def _job(row: Any) -> dict[str, Any]:
-    job = dict(row)
-    job["metadata"] = orjson.loads(job["metadata"])
-    return job

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import Command, Connection, load
+from penstock.storage.queries import Command, Connection, Records, load
 
 _sql = load("preferences")
 
@@ -19,10 +19,12 @@ class Stored:
     changed_at: datetime
 
 
+_all = Records[[], Stored](_sql.all, Stored, json=("value",))
+
+
 async def all_stored(connection: Connection) -> dict[str, Stored]:
     """By name; also those that a newer or older release knows."""
-    rows = await connection.fetch(_sql.all)
-    return {row["name"]: Stored(**{**row, "value": orjson.loads(row["value"])}) for row in rows}
+    return {one.name: one for one in await _all(connection)}
 
 
 async def put(connection: Connection, name: str, value: Any, *, changed_by: str) -> None:

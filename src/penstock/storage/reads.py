@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
-
 from penstock.lifecycle import State
-from penstock.storage.queries import Column, Connection, Records, Value, load
+from penstock.storage.queries import Column, Connection, Records, Value, decoded, load
 
 _sql = load("reads")
 Row = dict[str, Any]
@@ -186,9 +184,8 @@ async def task_rows(connection: Connection, task_ids: Sequence[int]) -> dict[int
 
 async def stage_load(connection: Connection) -> list[Row]:
     """``present`` less ``running`` is what waits; ``held`` counts paused lanes that hold something."""
-    rows = [dict(row) for row in await connection.fetch(_sql.stage_load)]
+    rows = [decoded(row, "policy") for row in await connection.fetch(_sql.stage_load)]
     for row in rows:
-        row["policy"] = orjson.loads(row["policy"])
         row["waiting"] = max(row.pop("present") - row["running"], 0)
     return rows
 
@@ -232,13 +229,7 @@ async def position(connection: Connection, task_id: int) -> Mapping[str, Any] | 
     return row
 
 
-async def servers_of_stage(connection: Connection, stage: int) -> list[Row]:
-    rows = [dict(row) for row in await connection.fetch(_sql.servers_of_stage, stage)]
-    for row in rows:
-        row["status"] = orjson.loads(row["status"])
-    return rows
-
-
+servers_of_stage = Records[[int], Row](_sql.servers_of_stage, dict, json=("status",))  # stage
 leased_of_stage = Value[[int], int](_sql.leased_of_stage)  # stage
 leased_of_lane = Value[[str, int], int](_sql.leased_of_lane)  # pipeline, lane
 

@@ -9,11 +9,10 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
-import orjson
-
-from penstock.storage.queries import Changed, Column, Command, Connection, Records, Value, columns, load
+from penstock.storage.queries import Changed, Column, Command, Connection, Record, Records, Value, columns, load
 
 _sql = load("schedules")
+_JSON = ("input", "options")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +68,7 @@ class Fire:
 database_now = Value[[], datetime](_sql.now)
 
 
-async def due(connection: Connection, limit: int) -> list[Schedule]:
-    return [_schedule(row) for row in await connection.fetch(_sql.due, limit)]
-
-
+due = Records[[int], Schedule](_sql.due, Schedule, json=_JSON)  # limit
 # First statement of a fire's transaction.
 bound = Command[[]](_sql.bound)
 # False: somebody else has moved it, moves it now, or has paused it. Then there is nothing to fire.
@@ -108,21 +104,7 @@ pause = Changed[[str, str]](_sql.pause)  # name, by
 resume = Changed[[str, datetime | None]](_sql.resume)  # name, next_fire_at
 
 
-async def get(connection: Connection, name: str) -> Schedule | None:
-    row = await connection.fetchrow(_sql.get, name)
-    return None if row is None else _schedule(row)
-
-
-async def listing(connection: Connection) -> list[Schedule]:
-    return [_schedule(row) for row in await connection.fetch(_sql.list)]
-
-
+get = Record[[str], Schedule](_sql.get, Schedule, json=_JSON)
+listing = Records[[], Schedule](_sql.list, Schedule, json=_JSON)
 names = Column[[], str](_sql.known)
 pipelines = Column[[], str](_sql.pipelines)
-
-
-def _schedule(row: Any) -> Schedule:
-    values = dict(row)
-    values["input"] = orjson.loads(values["input"])
-    values["options"] = orjson.loads(values["options"])
-    return Schedule(**values)

@@ -72,7 +72,3 @@ stuck_rows = Value[[], int](_sql.stuck_rows)
 async def database_size(connection: Connection) -> Mapping[str, Any]:
     row: Mapping[str, Any] = await connection.fetchrow(_sql.database_size)
     return row
-
-
-def _rows(found: Any) -> list[Row]:
-    return [dict(row) for row in found]

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from penstock.errors import PipelineTaken
-from penstock.storage.queries import Connection, Counted, columns, load
+from penstock.storage.queries import Connection, Counted, Records, columns, load
 
 _sql = load("stages")
 
@@ -91,13 +91,7 @@ def _same(row: Any, declared: Declared, application: str | None) -> bool:
     )
 
 
-async def listing(connection: Connection) -> list[dict[str, Any]]:
-    rows = [dict(row) for row in await connection.fetch(_sql.list)]
-    for row in rows:
-        row["policy"] = orjson.loads(row["policy"])
-    return rows
-
-
+listing = Records[[], dict[str, Any]](_sql.list, dict, json=("policy",))
 pause = Counted[[str, str | None, str, str | None]](_sql.pause)  # pipeline, name, by, reason
 resume = Counted[[str, str | None]](_sql.resume)  # pipeline, name
 limit = Counted[[str, str | None, int | None]](_sql.limit)  # pipeline, name, max_running

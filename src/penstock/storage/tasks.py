@@ -6,9 +6,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
-import orjson
-
-from penstock.storage.queries import Command, Connection, load
+from penstock.storage.queries import Command, Connection, Record, Records, load
 
 _sql = load("tasks")
 
@@ -113,21 +111,15 @@ class Owned:
     owner: str | None
 
 
-async def owner(connection: Connection, task_id: int) -> Owned | None:
-    row = await connection.fetchrow(_sql.owner, task_id)
-    return None if row is None else Owned(owner=row["owner"])
+owner = Record[[int], Owned](_sql.owner, Owned)
 
 
 async def existing(connection: Connection, task_ids: Sequence[int]) -> set[int]:
     return {row["id"] for row in await connection.fetch(_sql.exists_of, task_ids)}
 
 
-async def get(connection: Connection, task_id: int) -> dict[str, Any] | None:
-    row = await connection.fetchrow(_sql.get, task_id)
-    if row is None:
-        return None
-    task = dict(row)
-    return task | {name: _json(task[name]) for name in ("input", "options", "result", "error")}
+get = Record[[int], dict[str, Any]](_sql.get, dict, json=("input", "options", "result", "error"))
+history = Records[[int], dict[str, Any]](_sql.history, dict, json=("error",))
 
 
 async def age_seconds(connection: Connection, task_id: int) -> float:
@@ -138,14 +130,3 @@ async def age_seconds(connection: Connection, task_id: int) -> float:
 async def left_seconds(connection: Connection, task_id: int, run: int) -> float:
     """0 for one that was never left for another release."""
     return float(await connection.fetchval(_sql.left, task_id, run) or 0.0)
-
-
-async def history(connection: Connection, task_id: int) -> list[dict[str, Any]]:
-    rows = [dict(row) for row in await connection.fetch(_sql.history, task_id)]
-    for row in rows:
-        row["error"] = _json(row["error"])
-    return rows
-
-
-def _json(text: str | None) -> Any:
-    return None if text is None else orjson.loads(text)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import orjson
 
-from penstock.storage.queries import Affected, Column, Command, Connection, load
+from penstock.storage.queries import Affected, Column, Command, Connection, decoded, load
 from penstock.version import VERSION
 
 _sql = load("workers")
@@ -56,10 +56,7 @@ declare_dead_by_supervisor = Command[[int]](_sql.declare_dead_by_supervisor)  # 
 
 
 async def listing(connection: Connection, *, gone_too: bool = False) -> list[dict[str, Any]]:
-    rows = [dict(row) for row in await connection.fetch(_sql.list, gone_too)]
-    for row in rows:
-        row["status"] = orjson.loads(row["status"])
-    return rows
+    return [decoded(row, "status") for row in await connection.fetch(_sql.list, gone_too)]
 
 
 forget = Affected[[float]](_sql.forget)  # after_seconds

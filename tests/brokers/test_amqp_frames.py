@@ -7,7 +7,7 @@ import pytest
 from pamqp import base, body, commands, frame, header
 
 from penstock.brokers.rabbitmq.acks import Confirms, Front
-from penstock.brokers.rabbitmq.address import address_of
+from penstock.brokers.rabbitmq.connection import address_of
 from penstock.brokers.rabbitmq.frames import (
     BadFrame,
     Content,

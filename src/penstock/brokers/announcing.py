@@ -52,11 +52,7 @@ async def telling(connection: Connection, row: Position, live: Sequence[Mapping[
     if not said or any(one.get("transport", "postgres") == "postgres" for one in said):
         return None
     transport = str(said[0]["transport"])
-    return _gathered(transport, said, relayed=await relay.held(connection, transport))
-
-
-def _gathered(transport: str, said: Sequence[Mapping[str, Any]], *, relayed: bool) -> Telling:
-    """The broker is away when no worker reaches it; the one that hears most is the measure."""
+    # The broker is away when no worker reaches it; the one that hears most is the measure.
     away = min(one.get("away_seconds", 0.0) for one in said)
     problems = [str(one["problem"]) for one in said if one.get("problem")]
     return Telling(
@@ -65,7 +61,7 @@ def _gathered(transport: str, said: Sequence[Mapping[str, Any]], *, relayed: boo
         silent_seconds=min(one.get("silent_seconds", 0.0) for one in said),
         away_seconds=away,
         problem=problems[0] if problems and away else None,
-        relayed=relayed,
+        relayed=await relay.held(connection, transport),
     )
 
 

@@ -1,14 +1,43 @@
-"""How live workers hear of a stage's tasks, as their last heartbeats say; the settings at hand are second best.
+"""Which stages a broker serves, what their queues are called, and how live workers hear of a stage's tasks.
 
-The settings of whoever looks are those of another process, often of another machine, and may differ from the fleet's.
+Workers say it in their heartbeats; the settings at hand are second best: the settings of whoever
+looks are those of another process, often of another machine, and may differ from the
+fleet's.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from penstock.brokers.redis.names import Names
 from penstock.brokers.transport import PRIORITIES
+from penstock.config import Settings
+from penstock.observe.wording import stage_label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerStage:
+    """``type``: what messages of the stage call it."""
+
+    id: int
+    pipeline: str
+    type: str
+    queue: str
+
+
+def queue_name(settings: Settings, installation: UUID, stage: int) -> str:
+    """By installation: databases that share a broker, also one that was made anew, do not get each other's messages."""
+    return f"{settings.broker_prefix}.{installation.hex[:8]}.{stage}"
+
+
+def broker_stage(settings: Settings, installation: UUID, stage: int, pipeline: str, name: str) -> BrokerStage:
+    return BrokerStage(
+        id=stage,
+        pipeline=pipeline,
+        type=stage_label(pipeline, name),
+        queue=queue_name(settings, installation, stage),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,12 @@ from typing import Any
 
 from penstock.brokers import checks as brokers
 from penstock.config import Settings
-from penstock.insight.checks import fleet, limiter, server
+from penstock.insight.checks import fleet, server
 from penstock.observe.finding import Check, Finding, Health, Patient
 
 __all__ = ["CHECKS", "Finding", "Health", "examine", "worst"]
 
-CHECKS: tuple[Check, ...] = (*server.CHECKS, *fleet.CHECKS, *brokers.CHECKS, *limiter.CHECKS)
+CHECKS: tuple[Check, ...] = (*server.CHECKS, *fleet.CHECKS, *brokers.CHECKS)
 _CHECK_SECONDS = 10.0
 
 

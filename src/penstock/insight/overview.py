@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from penstock.brokers.broker_stages import queue_name
-from penstock.brokers.stage_transports import StageTransport, stage_transport, told_by_workers
+from penstock.brokers.stage_transports import StageTransport, queue_name, stage_transport, told_by_workers
 from penstock.config import Settings
 from penstock.errors import NotKnown
 from penstock.insight.attention import OLD_SKEW_SECONDS, Attention, attention_of, of_brokers, of_messages, of_skew

@@ -87,7 +87,7 @@ class Holding:
         channel = self.channel
         if channel is None:
             return
-        channel.on_content, channel.on_closed = _ignored, _nothing
+        channel.ignore()
         if self._consumers and not self.missing:
             await channel.call(commands.Basic.Cancel(consumer_tag=self._consumer_tag), commands.Basic.CancelOk)
         await channel.close()
@@ -142,9 +142,3 @@ class Holding:
     @property
     def _consumer_tag(self) -> str:
         return f"{self._runner}-{self._consumers}"
-
-
-def _ignored(content: Content) -> None: ...
-
-
-def _nothing() -> None: ...

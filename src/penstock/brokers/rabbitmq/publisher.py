@@ -7,9 +7,8 @@ from pamqp import commands
 
 from penstock.brokers.rabbitmq.acks import Confirms
 from penstock.brokers.rabbitmq.channel import Channel, ClosedByServer
-from penstock.brokers.rabbitmq.connection import Connection, refusal
+from penstock.brokers.rabbitmq.connection import Connection, Link, refusal
 from penstock.brokers.rabbitmq.frames import Content, Sent, publish_writes
-from penstock.brokers.rabbitmq.link import Link
 from penstock.brokers.rabbitmq.queues import Queues
 
 CONFIRM_SECONDS = 15.0

@@ -13,8 +13,7 @@ from pamqp import commands
 from pamqp.common import FieldValue
 
 from penstock.brokers.rabbitmq.channel import Channel, ClosedByServer
-from penstock.brokers.rabbitmq.connection import refusal
-from penstock.brokers.rabbitmq.link import Link
+from penstock.brokers.rabbitmq.connection import Link, refusal
 from penstock.brokers.transport import MOST_DEAD, PRIORITIES, BrokerAway
 
 _NOT_FOUND, _PRECONDITION_FAILED = 404, 406

@@ -9,7 +9,7 @@ from penstock.control.stages import checked_limit
 from penstock.core.app import App
 from penstock.errors import InvalidSetting, NotKnown, UsageError
 from penstock.storage import lanes, reads
-from penstock.storage.reads import Lane
+from penstock.storage.reads import NEWEST, Lane
 
 __all__ = ["HEAVIEST", "Lane", "cancel", "limit", "page", "pause", "resume", "waiting", "weigh"]
 
@@ -21,7 +21,7 @@ async def page(
 ) -> list[Lane]:
     """Newest first, with what they hold."""
     async with app.connection() as connection:
-        return await reads.lane_page(connection, before=before, idle_too=idle_too, pipeline=pipeline, limit=limit)
+        return await reads.lane_page(connection, NEWEST if before is None else before, idle_too, pipeline, limit)
 
 
 async def waiting(app: App, pipeline: str, key: str) -> int:

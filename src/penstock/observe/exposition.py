@@ -7,6 +7,7 @@ are the same wherever they are read: take the maximum, not the sum.
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -71,16 +72,14 @@ _FROM_ZERO = frozenset(
 Connect = Callable[[], AbstractAsyncContextManager[Any]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerView:
     """What the exposition asks of a runner process: its worker id, its last status, whether it is ready."""
 
-    __slots__ = ("ready", "status", "told_at", "worker")
-
-    def __init__(self, *, worker: int, status: Mapping[str, Any], ready: bool, told_at: float) -> None:
-        self.worker = worker
-        self.status = status
-        self.ready = ready
-        self.told_at = told_at
+    worker: int
+    status: Mapping[str, Any]
+    ready: bool
+    told_at: float
 
 
 class Exposition(Collector):

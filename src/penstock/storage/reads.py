@@ -194,18 +194,7 @@ async def stage_rates(connection: Connection) -> dict[int, Row]:
     return {row["stage"]: dict(row) for row in await connection.fetch(_sql.stage_rates)}
 
 
-async def lane_page(
-    connection: Connection,
-    *,
-    before: int | None = None,
-    idle_too: bool = False,
-    pipeline: str | None = None,
-    limit: int,
-) -> list[Lane]:
-    rows = await connection.fetch(_sql.lanes, NEWEST if before is None else before, idle_too, pipeline, limit)
-    return [Lane(**row) for row in rows]
-
-
+lane_page = Records[[int, bool, str | None, int], Lane](_sql.lanes, Lane)  # before, idle_too, pipeline, limit
 # None: there is no such lane, or it belongs to a job.
 waiting_in_lane = Value[[str, str], int | None](_sql.waiting_in_lane)  # pipeline, key
 
@@ -234,11 +223,8 @@ leased_of_stage = Value[[int], int](_sql.leased_of_stage)  # stage
 leased_of_lane = Value[[str, int], int](_sql.leased_of_lane)  # pipeline, lane
 
 
-async def ahead_in_lane(
-    connection: Connection, *, stage: int, lane: int, run_at: datetime, task_id: int, at_most: int
-) -> int:
-    count: int = await connection.fetchval(_sql.ahead_in_lane, stage, lane, run_at, task_id, at_most)
-    return count
+# stage, lane, run_at, task_id, at_most
+ahead_in_lane = Value[[int, int, datetime, int, int], int](_sql.ahead_in_lane)
 
 
 async def ahead_by_priority(connection: Connection, *, stage: int, priority: int, pipeline: str) -> tuple[int, int]:

@@ -10,7 +10,6 @@ import asyncio
 import contextvars
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any
 
@@ -27,7 +26,6 @@ from penstock.storage.limits import Block, Grant, KnownLimit, LimitFigures
 _FIRST_RETURN_SECONDS, _LONGEST_RETURN_SECONDS = 2.0, 300.0
 _PROBE_SECONDS = 1.0
 _TOUCH_SECONDS = 60.0
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class RedisBudgets:
@@ -60,21 +58,14 @@ class RedisBudgets:
             )
         try:
             redis = await self._connected()
-            taken = await redis.take(
+            granted = await redis.take(
                 told(known), weights, ahead_seconds=ahead_seconds, heavy_ahead_seconds=heavy_ahead_seconds
             )
         except (BrokerAway, BrokerRefused) as error:
             await self._leave(known, error)
             return _none(known, QUIET_SECONDS)
         await self._touch()
-        return Grant(
-            granted=len(taken.delays_seconds),
-            delays_seconds=taken.delays_seconds,
-            wait_seconds=taken.wait_seconds,
-            rate=taken.rate,
-            burst=taken.burst,
-            at=_EPOCH + timedelta(microseconds=taken.at_us),
-        )
+        return granted
 
     async def standing(self, key: str) -> LimitFigures | None:
         """A permit of the store that was left counts as blocked: the other one does not know of it."""

@@ -9,13 +9,16 @@ one that was lost: budgets that do not know the marker of today start empty at t
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from penstock.brokers.redis.link import RedisLink, Script
+from penstock.storage.limits import Grant
 
 # A line that does not answer for so long is given up, and a broken one is tried again once: twice this, and a Redis
 # that hangs is left.
 _ANSWER_SECONDS = 0.4
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,17 +37,6 @@ class Told:
         if self.rate is None or self.burst is None:
             return ["", "", "", "", *known]
         return [self.version or 0, repr(float(self.rate)), self.burst, math.ceil(1e6 / self.rate), *known]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """``wait_seconds`` None: all were granted, or the first that was not is above the burst."""
-
-    delays_seconds: tuple[float, ...]
-    wait_seconds: float | None
-    rate: float | None
-    burst: int | None
-    at_us: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,15 +62,16 @@ class RedisLimits:
 
     async def take(
         self, told: Told, weights: Sequence[int], *, ahead_seconds: float, heavy_ahead_seconds: float
-    ) -> Taken:
+    ) -> Grant:
         reach = [round(ahead_seconds * 1e6), round(heavy_ahead_seconds * 1e6)]
         wait, rate, burst, at, delays = await self._call(self._take, told, [*reach, *weights])
-        return Taken(
+        return Grant(
+            granted=len(delays),
             delays_seconds=tuple(int(delay) / 1e6 for delay in delays),
             wait_seconds=None if int(wait) < 0 else int(wait) / 1e6,
             rate=float(rate) if rate else None,
             burst=int(burst) if burst else None,
-            at_us=int(at),
+            at=_EPOCH + timedelta(microseconds=int(at)),
         )
 
     async def penalise(self, told: Told, seconds: float) -> None:

@@ -9,9 +9,16 @@ from uuid import UUID
 from penstock.brokers.stage_transports import StageTransport, queue_name, stage_transport, told_by_workers
 from penstock.config import Settings
 from penstock.errors import NotKnown
-from penstock.insight.attention import OLD_SKEW_SECONDS, Attention, attention_of, of_brokers, of_messages, of_skew
 from penstock.insight.history import slow_seconds
-from penstock.insight.stage_views import StageView
+from penstock.insight.stage_views import (
+    OLD_SKEW_SECONDS,
+    Attention,
+    StageView,
+    attention_of,
+    of_brokers,
+    of_messages,
+    of_skew,
+)
 from penstock.insight.waiting import Waiting, cause_of, limited_by, paused_stage
 from penstock.insight.worker_views import ProcessorView, WorkerView, processors_by_state, view_of_worker
 from penstock.observe.stage_measures import share

@@ -1,12 +1,13 @@
-"""A stage as people see it."""
+"""A stage as people see it, and what of all stages a person should know now, with the one next step."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from penstock.brokers.stage_transports import StageTransport
-from penstock.observe.wording import stage_label
+from penstock.insight.waiting import paused
+from penstock.observe.wording import counted, rate, span, stage_label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +63,105 @@ class StageView:
     @property
     def label(self) -> str:
         return stage_label(self.pipeline, self.stage)
+
+
+_OLD_WAIT_SECONDS = 60.0
+# Longer than a rolling deploy usually takes.
+OLD_SKEW_SECONDS = 600.0
+About = Literal["workers", "paused", "unserved", "lanes", "failures", "waits", "broker", "messages"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention:
+    """Something a person should know, and the command that shows or ends it. ``about`` is what pages link by."""
+
+    about: About
+    sentence: str
+    next_step: str
+    pipeline: str | None = None
+    stage: str | None = None
+
+
+def attention_of(views: Sequence[StageView], any_worker: bool, loads: Sequence[Mapping[str, Any]]) -> list[Attention]:
+    found: list[Attention] = []
+    if not any_worker:
+        step = "`penstock worker --app module:name`, or `penstock up`"
+        found.append(Attention(about="workers", sentence="No worker is running.", next_step=step))
+    for view, load in zip(views, loads, strict=True):
+        told = _of_stage(view, held=load["held"], any_worker=any_worker)
+        found += [
+            Attention(about=about, sentence=sentence, next_step=step, pipeline=view.pipeline, stage=view.stage)
+            for about, sentence, step in told
+        ]
+    return found
+
+
+def of_brokers(views: Sequence[StageView]) -> list[Attention]:
+    """Once per broker, however many stages it leaves without messages. Where it is, is for the doctor to say."""
+    told = {one.told_by.name: one.told_by for one in views if one.told_by.away_seconds}
+    return [
+        Attention(
+            about="broker",
+            sentence=f"{name} refuses its workers."
+            if one.refused
+            else f"No worker has reached {name} for {span(one.away_seconds)}.",
+            next_step="`penstock doctor`",
+        )
+        for name, one in told.items()
+    ]
+
+
+def of_skew(stages: Sequence[Mapping[str, Any]]) -> list[Attention]:
+    return [
+        Attention(
+            about="waits",
+            sentence=skew_sentence(one),
+            next_step=f"`penstock tasks why {one['task_id']}`",
+            pipeline=one["pipeline"],
+            stage=one["name"],
+        )
+        for one in stages
+    ]
+
+
+def skew_sentence(stage: Mapping[str, Any]) -> str:
+    """For the doctor, too."""
+    label, verb = stage_label(stage["pipeline"], stage["name"]), "has" if stage["n"] == 1 else "have"
+    waits = span((stage["read_at"] - stage["since"]).total_seconds())
+    return (
+        f"{counted(stage['n'], 'task')} of {label} {verb} been waiting for a worker of another release,"
+        f" the oldest for {waits}: {stage['problem']}."
+    )
+
+
+def of_messages(unread: Mapping[str, int]) -> list[Attention]:
+    told = " and ".join(f"{count:,} of {name}" for name, count in unread.items())
+    sentence = f"Nobody could read some messages: {told}."
+    return (
+        [Attention(about="messages", sentence=sentence, next_step="`penstock dead-letters messages list`")]
+        if unread
+        else []
+    )
+
+
+def _of_stage(view: StageView, *, held: int, any_worker: bool) -> Iterator[tuple[About, str, str]]:
+    """(about, sentence, next step) each."""
+    label = view.label
+    if view.paused_at is not None:
+        sentence = f"Stage {label} is {paused(view.paused_by, view.pause_reason)}."
+        yield "paused", sentence, f"`penstock stages resume {label}`"
+    if view.waiting and any_worker and not view.workers:
+        stand = "waits" if view.waiting == 1 else "wait"
+        sentence = f"{counted(view.waiting, 'task')} {stand} in stage {label}, and no live worker serves it."
+        yield "unserved", sentence, "`penstock worker --app module:name`"
+    if held:
+        sentence = f"{counted(held, 'lane')} of {label} with tasks {'is' if held == 1 else 'are'} paused."
+        yield "lanes", sentence, "`penstock lanes list`"
+    if view.failed_last_hour:
+        sentence = f"{counted(view.failed_last_hour, 'task')} of {label} failed in the last hour."
+        yield "failures", sentence, f"`penstock dead-letters list --pipeline {view.pipeline}`"
+    if view.workers and (view.oldest_wait_seconds or 0) > _OLD_WAIT_SECONDS:
+        pace = f"; {rate(view.ended_per_second)} leave it" if view.ended_per_second else ""
+        cause = f", limited to {view.max_running:,} at a time" if view.max_running else ""
+        sentence = f"The oldest task of {label} is due for {span(view.oldest_wait_seconds or 0)}{pace}{cause}."
+        yield "waits", sentence, "More workers or a larger pool shorten the wait."

@@ -15,9 +15,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from penstock.errors import DatabaseError
-from penstock.observe.counter import COUNTERS, Counter, Key
+from penstock.observe.counter import COUNTERS, TIMES, Counter, Key
 from penstock.observe.stage_measures import Sample, measured
-from penstock.observe.timings import TIMES
 from penstock.observe.wording import stage_label
 from penstock.storage import dead_messages, reads, workers
 from penstock.storage.database import passing

@@ -16,9 +16,9 @@ from penstock.console.http.routes.workers import WorkerItem
 from penstock.console.http.wire import Wire
 from penstock.control import dead_letters
 from penstock.insight import job_views
-from penstock.insight.attention import About
 from penstock.insight.overview import Overview as Seen
 from penstock.insight.overview import overview
+from penstock.insight.stage_views import About
 from penstock.storage import imports
 
 router = APIRouter(prefix="/api/overview", tags=["operations"], responses=documented())

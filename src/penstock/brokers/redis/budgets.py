@@ -13,7 +13,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
-from penstock.brokers.redis.limits import RedisLimits, Told
+from penstock.brokers.redis.limits import RedisLimits
 from penstock.brokers.transport import BrokerAway, BrokerRefused
 from penstock.events import Events
 from penstock.limits.budgets import QUIET_SECONDS, UNSTEADY_SECONDS, PostgresBudgets, move_to_postgres
@@ -59,7 +59,7 @@ class RedisBudgets:
         try:
             redis = await self._connected()
             granted = await redis.take(
-                told(known), weights, ahead_seconds=ahead_seconds, heavy_ahead_seconds=heavy_ahead_seconds
+                known, weights, ahead_seconds=ahead_seconds, heavy_ahead_seconds=heavy_ahead_seconds
             )
         except (BrokerAway, BrokerRefused) as error:
             await self._leave(known, error)
@@ -77,7 +77,7 @@ class RedisBudgets:
                 return found
             return LimitFigures(rate=found.rate, burst=found.burst, blocked_seconds=max(found.blocked_seconds, quiet))
         try:
-            left = await (await self._connected()).standing(told(known))
+            left = await (await self._connected()).standing(known)
         except (BrokerAway, BrokerRefused) as error:
             await self._leave(known, error)
             return LimitFigures(rate=known.rate, burst=known.burst or 1, blocked_seconds=QUIET_SECONDS)
@@ -88,7 +88,7 @@ class RedisBudgets:
         known = await self._standing_of(key)
         if known.store == "redis":
             try:
-                await (await self._connected()).penalise(told(known), seconds)
+                await (await self._connected()).penalise(known, seconds)
             except (BrokerAway, BrokerRefused) as error:
                 await self._leave(known, error)
         block = await self._postgres.penalise(key, seconds, reason)
@@ -177,17 +177,6 @@ class RedisBudgets:
 
 def names_begin_with(prefix: str, installation: str) -> str:
     return f"{prefix}.{installation[:8]}"
-
-
-def told(known: KnownLimit) -> Told:
-    return Told(
-        key=known.key,
-        version=known.version,
-        since=known.since,
-        rate=known.rate,
-        burst=known.burst,
-        blocked_seconds=known.blocked_seconds,
-    )
 
 
 def _none(known: KnownLimit, wait_seconds: float) -> Grant:

@@ -27,17 +27,19 @@ class LaneClaim:
     after: tuple[datetime, int] = FRONT
 
 
-async def claim(connection: Connection, wanted: Sequence[LaneClaim], limit: int, worker: int) -> list[Claimed]:
-    rows = await connection.fetch(
-        _sql.claim,
-        [w.stage for w in wanted],
-        [w.lane for w in wanted],
-        [w.quota for w in wanted],
-        [w.after[0] for w in wanted],
-        [w.after[1] for w in wanted],
-        limit,
-        worker,
+def lane_columns(wanted: Sequence[LaneClaim]) -> tuple[list[Any], ...]:
+    """As the first five parameters of the statements that look into lanes."""
+    return (
+        [one.stage for one in wanted],
+        [one.lane for one in wanted],
+        [one.quota for one in wanted],
+        [one.after[0] for one in wanted],
+        [one.after[1] for one in wanted],
     )
+
+
+async def claim(connection: Connection, wanted: Sequence[LaneClaim], limit: int, worker: int) -> list[Claimed]:
+    rows = await connection.fetch(_sql.claim, *lane_columns(wanted), limit, worker)
     return [Claimed(row) for row in rows]
 
 
@@ -58,16 +60,7 @@ async def claim_by_id(
 
 async def ripe(connection: Connection, wanted: Sequence[LaneClaim], room: int, least_age_seconds: float) -> list[int]:
     """Tasks in the order they should be claimed, at most ``room``."""
-    rows = await connection.fetch(
-        _sql.ripe,
-        [one.stage for one in wanted],
-        [one.lane for one in wanted],
-        [one.quota for one in wanted],
-        [one.after[0] for one in wanted],
-        [one.after[1] for one in wanted],
-        room,
-        least_age_seconds,
-    )
+    rows = await connection.fetch(_sql.ripe, *lane_columns(wanted), room, least_age_seconds)
     return [row["task_id"] for row in rows]
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from penstock.storage.queries import Changed, Command, Connection, Value, load
-from penstock.storage.queue import LaneClaim
+from penstock.storage.queue import LaneClaim, lane_columns
 
 _sql = load("relay")
 
@@ -31,16 +31,7 @@ class Backlog(NamedTuple):
 
 
 async def unsent(connection: Connection, wanted: Sequence[LaneClaim], room: int) -> list[Unsent]:
-    rows = await connection.fetch(
-        _sql.unsent,
-        [one.stage for one in wanted],
-        [one.lane for one in wanted],
-        [one.quota for one in wanted],
-        [one.after[0] for one in wanted],
-        [one.after[1] for one in wanted],
-        room,
-    )
-    return [Unsent(*row) for row in rows]
+    return [Unsent(*row) for row in await connection.fetch(_sql.unsent, *lane_columns(wanted), room)]
 
 
 async def mark_sent(connection: Connection, rows: Sequence[Unsent]) -> None:

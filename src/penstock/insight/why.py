@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from penstock.brokers.announcing import Telling, Unclaimed, bypassed, telling, untold, waits_for_worker
+from penstock.brokers.stage_transports import Telling, Unclaimed, bypassed, telling, untold, waits_for_worker
 from penstock.errors import TaskNotFound
 from penstock.insight.waiting import Reason, Waiting, reason_of
 from penstock.insight.worker_views import processors_by_state

@@ -23,8 +23,7 @@ from penstock.errors import (
     UnknownTask,
     UsageError,
 )
-from penstock.storage.dialer import Dialer
-from penstock.storage.hosts import InvalidAddress, address
+from penstock.storage.dialer import Dialer, InvalidAddress, address
 
 # How long a connection that failed may take to be given back to its pool.
 _RELEASE_SECONDS = 1.0

@@ -70,13 +70,9 @@ class Migration:
 Applied = set[tuple[str, int | None]]
 
 
+@cache
 def migrations() -> tuple[Migration, ...]:
     """All of Penstock itself, oldest first. Numbers that are missing went to extensions."""
-    return _own()
-
-
-@cache
-def _own() -> tuple[Migration, ...]:
     return tuple(_read(files("penstock.storage").joinpath("migrations")))
 
 

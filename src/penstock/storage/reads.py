@@ -104,17 +104,7 @@ async def task_page(
     """One page of tasks. Newest first, except PENDING (what is due first) and a job's endings (newest ending first)."""
     limit = min(max(limit, 1), LONGEST_PAGE)
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        match wanted.state:
-            case None:
-                ids, place = await _newest(connection, wanted, after, limit)
-            case State.PENDING:
-                ids, place = await _waiting(connection, wanted, after, limit)
-            case State.PROCESSING:
-                ids, place = await _running(connection, wanted, after, limit)
-            case _ if wanted.job_id is not None:
-                ids, place = await _finished_of_job(connection, wanted, after, limit)
-            case _:
-                ids, place = await _finished(connection, wanted, after, limit)
+        ids, place = await _found(connection, wanted, after, limit)
         rows = await task_rows(connection, ids)
     return TaskPage(rows=tuple(rows[one] for one in ids if one in rows), next=place)
 
@@ -122,44 +112,30 @@ async def task_page(
 Found = tuple[list[int], Place | None]
 
 
-async def _newest(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
-    window = WINDOW if wanted.narrows else limit
-    values = (_before(after), window, wanted.pipeline, wanted.owner, limit)
-    if wanted.job_id is None:
-        rows = await connection.fetch(_sql.newest, *values)
-    else:
-        rows = await connection.fetch(_sql.newest_of_job, *values, wanted.job_id)
-    return _windowed(rows, window, limit)
-
-
-async def _waiting(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
-    at, task_id = (_EARLIEST, 0) if after is None else (after.at or _EARLIEST, after.task_id)
-    rows = await connection.fetch(_sql.waiting, at, task_id, limit, wanted.pipeline, wanted.job_id, wanted.owner)
-    return _timed(rows, limit)
-
-
-async def _running(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
-    rows = await connection.fetch(_sql.running, _before(after), limit, wanted.pipeline, wanted.job_id, wanted.owner)
-    ids = [row["task_id"] for row in rows]
-    return ids, Place(task_id=ids[-1]) if len(ids) == limit else None
-
-
-async def _finished_of_job(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
-    """A job has one pipeline and one owner, so those two narrow nothing here."""
-    at, task_id = (_LATEST, NEWEST) if after is None else (after.at or _LATEST, after.task_id)
-    rows = await connection.fetch(_sql.finished_of_job, wanted.job_id, wanted.state, at, task_id, limit)
-    return _timed(rows, limit)
-
-
-async def _finished(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
-    rows = await connection.fetch(
-        _sql.finished, _before(after), WINDOW, wanted.pipeline, wanted.owner, limit, wanted.state
-    )
-    return _windowed(rows, WINDOW, limit)
-
-
-def _before(after: Place | None) -> int:
-    return NEWEST if after is None else after.task_id
+async def _found(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
+    narrowed = (wanted.pipeline, wanted.job_id, wanted.owner)
+    before = NEWEST if after is None else after.task_id
+    match wanted.state:
+        case None:
+            window = WINDOW if wanted.narrows else limit
+            values = (before, window, wanted.pipeline, wanted.owner, limit)
+            if wanted.job_id is None:
+                return _windowed(await connection.fetch(_sql.newest, *values), window, limit)
+            return _windowed(await connection.fetch(_sql.newest_of_job, *values, wanted.job_id), window, limit)
+        case State.PENDING:
+            at, task_id = (_EARLIEST, 0) if after is None else (after.at or _EARLIEST, after.task_id)
+            return _timed(await connection.fetch(_sql.waiting, at, task_id, limit, *narrowed), limit)
+        case State.PROCESSING:
+            ids = [row["task_id"] for row in await connection.fetch(_sql.running, before, limit, *narrowed)]
+            return ids, Place(task_id=ids[-1]) if len(ids) == limit else None
+        case state if wanted.job_id is not None:
+            # A job has one pipeline and one owner, so those two narrow nothing here.
+            at = _LATEST if after is None else after.at or _LATEST
+            rows = await connection.fetch(_sql.finished_of_job, wanted.job_id, state, at, before, limit)
+            return _timed(rows, limit)
+        case state:
+            rows = await connection.fetch(_sql.finished, before, WINDOW, wanted.pipeline, wanted.owner, limit, state)
+            return _windowed(rows, WINDOW, limit)
 
 
 def _windowed(rows: Sequence[Any], window: int, limit: int) -> Found:

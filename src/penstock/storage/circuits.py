@@ -23,7 +23,7 @@ class Failed:
 
 
 def check(key: str, failures: object, seconds: object) -> None:
-    """Before anything is stored: a limit is not changed by half."""
+    """Raises InvalidSetting."""
     if not whole_number(failures, 1, MOST_FAILURES):
         raise InvalidSetting(
             f"circuit_failures of limit {key!r}", failures, f"it has to be a whole number from 1 to {MOST_FAILURES:,}"

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from penstock.lifecycle import State
-from penstock.storage.queries import Column, Connection, Records, Value, decoded, load
+from penstock.storage.queries import Column, Connection, Record, Records, Value, decoded, load
 
 _sql = load("reads")
 Row = dict[str, Any]
@@ -189,11 +189,7 @@ async def job_ended_lately(connection: Connection, job_id: int) -> int:
     return ended
 
 
-async def position(connection: Connection, task_id: int) -> Mapping[str, Any] | None:
-    row: Mapping[str, Any] | None = await connection.fetchrow(_sql.position, task_id)
-    return row
-
-
+position = Record[[int], Row](_sql.position, dict)
 servers_of_stage = Records[[int], Row](_sql.servers_of_stage, dict, json=("status",))  # stage
 leased_of_stage = Value[[int], int](_sql.leased_of_stage)  # stage
 leased_of_lane = Value[[str, int], int](_sql.leased_of_lane)  # pipeline, lane

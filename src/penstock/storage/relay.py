@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from penstock.storage.queries import Changed, Command, Connection, Value, load
+from penstock.storage.queries import Changed, Command, Connection, Records, Value, load
 from penstock.storage.queue import LaneClaim, lane_columns
 
 _sql = load("relay")
@@ -59,6 +59,4 @@ let_go = Command[[str, UUID]](_sql.let_go)  # transport, holder
 held = Value[[str], bool](_sql.held)  # transport
 installation = Value[[], UUID](_sql.installation)
 
-
-async def backlog(connection: Connection) -> list[Backlog]:
-    return [Backlog(*row) for row in await connection.fetch(_sql.backlog)]
+backlog = Records[[], Backlog](_sql.backlog, Backlog)

@@ -30,15 +30,13 @@ class Looked:
 # How many bytes its arguments have; None: the job has a callback already, or is gone.
 set_callback = Value[[int, str], int | None](_sql.set)  # job_id, callback
 get = Record[[int], Callback](_sql.get, Callback)
-
-
-async def due(connection: Connection, *, after: int, limit: int) -> Looked:
-    row = await connection.fetchrow(_sql.due, after, limit)
-    return Looked(count=row["looked"], last_id=row["last_id"], ended=tuple(row["ended"]))
-
-
 # False: somebody else calls it back now, or did.
 hold = Changed[[int]](_sql.hold)
 # The callback's task. None: the job has work again, or was deleted meanwhile.
 fire = Value[[int], int | None](_sql.fire)
 fail = Changed[[int, str]](_sql.fail)  # job_id, problem
+
+
+async def due(connection: Connection, *, after: int, limit: int) -> Looked:
+    row = await connection.fetchrow(_sql.due, after, limit)
+    return Looked(count=row["looked"], last_id=row["last_id"], ended=tuple(row["ended"]))

@@ -42,13 +42,11 @@ async def configure(connection: Connection, key: str, failures: int, seconds: fl
 remove = Changed[[str]](_sql.remove)  # key
 # None: there is no circuit, or it is open and this was not its newest probe.
 failed = Record[[str, int | None], Failed](_sql.failed, Failed)  # key, token
+# The token of the probe; None: somebody else has it, or the circuit is not open any more.
+probe = Value[[str], int | None](_sql.probe)  # key
+give_back = Command[[str, int]](_sql.give_back)  # key, token
 
 
 async def succeeded(connection: Connection, key: str, token: int | None) -> bool:
     """True: this closed the circuit."""
     return await connection.fetchval(_sql.succeeded, key, token) is True
-
-
-# The token of the probe; None: somebody else has it, or the circuit is not open any more.
-probe = Value[[str], int | None](_sql.probe)  # key
-give_back = Command[[str, int]](_sql.give_back)  # key, token

@@ -83,6 +83,11 @@ async def page(connection: Connection, wanted: MessageFilter, *, after: int | No
 
 
 get = Record[[int], dict[str, Any]](_sql.get, dict)  # message_id
+discard = Column[[Sequence[int]], int](_sql.discard)  # message_ids
+open_counts = Pairs[[], str, int](_sql.open_counts)
+expire = Counted[[float, int]](_sql.expire)  # keep_seconds, batch
+standing = Value[[int], int](_sql.standing)
+now = Value[[], datetime](_sql.now)
 
 
 async def take(connection: Connection, message_id: int, by: str, *, edited: bool) -> bool:
@@ -95,13 +100,6 @@ async def back(
     """``sent``: digest and reason of what was sent again."""
     digests, reasons = [digest for digest, _ in sent], [reason for _, reason in sent]
     return [Kept(*row) for row in await connection.fetch(_sql.back, digests, reasons, since, any_reason)]
-
-
-discard = Column[[Sequence[int]], int](_sql.discard)  # message_ids
-open_counts = Pairs[[], str, int](_sql.open_counts)
-expire = Counted[[float, int]](_sql.expire)  # keep_seconds, batch
-standing = Value[[int], int](_sql.standing)
-now = Value[[], datetime](_sql.now)
 
 
 def _token(message: DeadMessage) -> str:

@@ -11,6 +11,7 @@ _sql = load("duties")
 
 
 take = Changed[[str, float]](_sql.take)  # name, every_seconds
+listing = Records[[], dict[str, Any]](_sql.list, dict)
 
 
 async def done(connection: Connection, name: str, took_ms: float, counts: dict[str, int]) -> None:
@@ -25,6 +26,3 @@ async def position(connection: Connection, name: str) -> dict[str, Any] | None:
 
 async def reach(connection: Connection, name: str, position: Mapping[str, Any] | None) -> None:
     await connection.execute(_sql.reach, name, None if position is None else orjson.dumps(position).decode())
-
-
-listing = Records[[], dict[str, Any]](_sql.list, dict)

@@ -42,8 +42,6 @@ async def create(connection: Connection, *, job_id: int, file_id: int, kind: str
 
 
 assign = Command[[int, int]](_sql.assign)  # job_id, task_id
-
-
 _get = Records[[Sequence[int]], Import](_sql.get, Import, json=("shape", "problem"))  # job_ids
 
 

@@ -86,6 +86,11 @@ async def of_row(connection: Connection, job_id: int, row: int) -> int | None:
 
 # The last copy of each that was edited.
 standing_in = Pairs[[Sequence[int]], int, int](_sql.standing_in)  # task_ids
+pulse = Value[[int], datetime | None](_sql.pulse)
+due_in_job = Value[[int], bool](_sql.due_in_job)
+next_due = Value[[int], datetime | None](_sql.next_due)
+# Until the end of the transaction.
+take_turn = Command[[str]](_sql.take_turn)  # owner
 
 
 async def stood_first(connection: Connection, task_id: int) -> int:
@@ -120,13 +125,6 @@ async def jobs_with(
 
 async def of_job(connection: Connection, job_id: int, task_ids: Sequence[int]) -> set[int]:
     return {row["id"] for row in await connection.fetch(_sql.of_job, job_id, task_ids)}
-
-
-pulse = Value[[int], datetime | None](_sql.pulse)
-due_in_job = Value[[int], bool](_sql.due_in_job)
-next_due = Value[[int], datetime | None](_sql.next_due)
-# Until the end of the transaction.
-take_turn = Command[[str]](_sql.take_turn)  # owner
 
 
 async def load_of_owner(connection: Connection, owner: str) -> tuple[int, int]:

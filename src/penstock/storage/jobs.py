@@ -37,6 +37,13 @@ get = Record[[int], dict[str, Any]](_sql.get, dict, json=_JSON)
 get_many = Records[[Sequence[int]], dict[str, Any]](_sql.get_many, dict, json=_JSON)  # job_ids
 # Newest first.
 listing = Records[[int | None, str | None, int], dict[str, Any]](_sql.list, dict, json=_JSON)  # before, owner, limit
+pause = Changed[[int, str, str | None]](_sql.pause)  # job_id, by, reason
+resume = Changed[[int]](_sql.resume)
+cancel = Changed[[int, str]](_sql.cancel)  # job_id, by
+deleted = Column[[int], int](_sql.deleted)  # limit
+# How many tasks were taken away; running ones stay until they have let go.
+remove_rows = Value[[int, int], int](_sql.remove_rows)  # job_id, batch
+database_now = Value[[], datetime](_sql.now)
 
 
 async def metadata_of(connection: Connection, job_ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
@@ -44,21 +51,11 @@ async def metadata_of(connection: Connection, job_ids: Sequence[int]) -> dict[in
     return {row["id"]: orjson.loads(row["metadata"]) for row in rows}
 
 
-pause = Changed[[int, str, str | None]](_sql.pause)  # job_id, by, reason
-resume = Changed[[int]](_sql.resume)
-cancel = Changed[[int, str]](_sql.cancel)  # job_id, by
-
-
 async def delete(connection: Connection, job_id: int, by: str) -> bool:
     """Cancelled first, unless it was: nothing of it may go on unseen."""
     async with connection.transaction():
         await cancel(connection, job_id, by)
         return await connection.fetchval(_sql.delete, job_id) is not None
-
-
-deleted = Column[[int], int](_sql.deleted)  # limit
-# How many tasks were taken away; running ones stay until they have let go.
-remove_rows = Value[[int, int], int](_sql.remove_rows)  # job_id, batch
 
 
 async def remove(connection: Connection, job_id: int, *, after_seconds: float) -> bool:
@@ -81,9 +78,6 @@ async def finished_tasks(
     place = (_EARLIEST, 0) if after is None else (after.finished_at, after.task_id)
     rows = await connection.fetch(_sql.finished_tasks, job_id, status, until, limit, *place)
     return [FinishedTask(**row) for row in rows]
-
-
-database_now = Value[[], datetime](_sql.now)
 
 
 async def expire(connection: Connection, keep_seconds: float, batch: int = 1000) -> int:

@@ -46,6 +46,8 @@ reprioritise_job = Counted[[int, int]](_sql.reprioritise_job)  # job_id, priorit
 pause = Counted[[str, str, str, str | None]](_sql.pause)  # pipeline, key, by, reason
 resume = Counted[[str, str]](_sql.resume)  # pipeline, key
 cancel = Counted[[str, str, str]](_sql.cancel)  # pipeline, key, by
+activate_woken = Counted[[]](_sql.activate_woken)
+activate_stranded = Counted[[]](_sql.activate_stranded)
 
 
 async def configure(
@@ -58,10 +60,6 @@ async def configure(
     max_running: int | None = None,
 ) -> int:
     return len(await connection.fetch(_sql.configure, pipeline, key, weight, set_limit, max_running))
-
-
-activate_woken = Counted[[]](_sql.activate_woken)
-activate_stranded = Counted[[]](_sql.activate_stranded)
 
 
 async def deactivate_idle(connection: Connection, *, batch: int, idle_seconds: float) -> int:

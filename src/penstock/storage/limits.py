@@ -161,15 +161,15 @@ async def take(
 
 standing = Record[[str], LimitFigures](_sql.standing, LimitFigures)  # key
 known = Records[[Sequence[str]], KnownLimit](_sql.known, KnownLimit)  # keys
+empty = Command[[float]](_sql.empty)  # after_seconds
+touch = Command[[Sequence[str]]](_sql.touch)  # keys
+# False: there was no such limit.
+remove = Changed[[str]](_sql.remove)  # key
 
 
 async def move(connection: Connection, store: str, number: int, *, unsteady_seconds: float) -> bool:
     """False: somebody else has moved the fleet meanwhile."""
     return await connection.fetchval(_sql.move, store, number, unsteady_seconds) is not None
-
-
-empty = Command[[float]](_sql.empty)  # after_seconds
-touch = Command[[Sequence[str]]](_sql.touch)  # keys
 
 
 async def store(connection: Connection) -> Store:
@@ -190,10 +190,6 @@ async def configure(connection: Connection, key: str, rate: float, burst: int = 
 
 async def listing(connection: Connection, *, after: str = "", limit: int | None = None) -> list[LimitView]:
     return [LimitView(**dict(row)) for row in await connection.fetch(_sql.listing, after, limit)]
-
-
-# False: there was no such limit.
-remove = Changed[[str]](_sql.remove)  # key
 
 
 async def forget_passed_blocks(connection: Connection, *, older_than_seconds: float) -> int:

@@ -20,6 +20,7 @@ class Stored:
 
 
 _all = Records[[], Stored](_sql.all, Stored, json=("value",))
+remove = Command[[str]](_sql.remove)
 
 
 async def all_stored(connection: Connection) -> dict[str, Stored]:
@@ -29,6 +30,3 @@ async def all_stored(connection: Connection) -> dict[str, Stored]:
 
 async def put(connection: Connection, name: str, value: Any, *, changed_by: str) -> None:
     await connection.execute(_sql.put, name, orjson.dumps(value).decode(), changed_by)
-
-
-remove = Command[[str]](_sql.remove)

@@ -154,6 +154,8 @@ async def cancel(connection: Connection, task_id: int, by: str) -> tuple[bool, b
 hasten = Counted[[int, Sequence[int] | None, int]](_sql.hasten)  # job_id, task_ids, batch
 # Those that start now, with their jobs.
 hasten_chosen = Pairs[[Sequence[int]], int, int | None](_sql.hasten_chosen)  # task_ids
+leased_in_job = Column[[int], int](_sql.leased_in_job)
+holders_gone = Column[[], int](_sql.holders_gone)
 
 
 async def cancel_chosen(
@@ -161,9 +163,6 @@ async def cancel_chosen(
 ) -> dict[int, int | None]:
     """Those that ended or were asked to stop, with their jobs."""
     return dict(await connection.fetch(_sql.cancel_chosen, task_ids, by, stored_until, running))
-
-
-leased_in_job = Column[[int], int](_sql.leased_in_job)
 
 
 async def note_hasten(connection: Connection, task_ids: Sequence[int]) -> None:
@@ -215,6 +214,3 @@ async def begin(connection: Connection, task_id: int, lease: int, worker: int) -
     """Whether the lease is current."""
     said: str = await connection.execute(_sql.begin, task_id, lease, worker)
     return said == "UPDATE 1"
-
-
-holders_gone = Column[[], int](_sql.holders_gone)

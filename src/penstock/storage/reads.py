@@ -173,6 +173,17 @@ async def stage_rates(connection: Connection) -> dict[int, Row]:
 lane_page = Records[[int, bool, str | None, int], Lane](_sql.lanes, Lane)  # before, idle_too, pipeline, limit
 # None: there is no such lane, or it belongs to a job.
 waiting_in_lane = Value[[str, str], int | None](_sql.waiting_in_lane)  # pipeline, key
+# In the order of the pipeline. ``well`` ended there without a failure; ``present`` includes ``running``.
+job_steps = Records[[int], dict[str, Any]](_sql.job_steps, dict)
+position = Record[[int], Row](_sql.position, dict)
+servers_of_stage = Records[[int], Row](_sql.servers_of_stage, dict, json=("status",))  # stage
+leased_of_stage = Value[[int], int](_sql.leased_of_stage)  # stage
+leased_of_lane = Value[[str, int], int](_sql.leased_of_lane)  # pipeline, lane
+# stage, lane, run_at, task_id, at_most
+ahead_in_lane = Value[[int, int, datetime, int, int], int](_sql.ahead_in_lane)
+pipelines = Column[[], str](_sql.pipelines)
+skewed = Records[[float], dict[str, Any]](_sql.skewed, dict)  # longer_than_seconds
+stages_without_worker = Records[[], dict[str, Any]](_sql.stages_without_worker, dict)
 
 
 async def job_movements(connection: Connection, job_ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
@@ -180,31 +191,12 @@ async def job_movements(connection: Connection, job_ids: Sequence[int]) -> dict[
     return {row["job_id"]: row for row in rows}
 
 
-# In the order of the pipeline. ``well`` ended there without a failure; ``present`` includes ``running``.
-job_steps = Records[[int], dict[str, Any]](_sql.job_steps, dict)
-
-
 async def job_ended_lately(connection: Connection, job_id: int) -> int:
     ended: int = await connection.fetchval(_sql.job_ended_lately, job_id, _COUNTED_AT_MOST)
     return ended
-
-
-position = Record[[int], Row](_sql.position, dict)
-servers_of_stage = Records[[int], Row](_sql.servers_of_stage, dict, json=("status",))  # stage
-leased_of_stage = Value[[int], int](_sql.leased_of_stage)  # stage
-leased_of_lane = Value[[str, int], int](_sql.leased_of_lane)  # pipeline, lane
-
-
-# stage, lane, run_at, task_id, at_most
-ahead_in_lane = Value[[int, int, datetime, int, int], int](_sql.ahead_in_lane)
 
 
 async def ahead_by_priority(connection: Connection, *, stage: int, priority: int, pipeline: str) -> tuple[int, int]:
     """(waiting in lanes that go first, lanes of the same priority that hold something, this one included)."""
     row = await connection.fetchrow(_sql.ahead_by_priority, stage, priority, pipeline)
     return max(row["ahead"], 0), row["turns"]
-
-
-pipelines = Column[[], str](_sql.pipelines)
-skewed = Records[[float], dict[str, Any]](_sql.skewed, dict)  # longer_than_seconds
-stages_without_worker = Records[[], dict[str, Any]](_sql.stages_without_worker, dict)

@@ -43,6 +43,12 @@ async def waiting(connection: Connection, task_ids: Sequence[int]) -> set[int]:
 
 
 unsend = Command[[Sequence[int]]](_sql.unsend)  # task_ids
+# Whether this one is the relay of that broker, for so long.
+hold = Changed[[str, UUID, float]](_sql.hold)  # transport, holder, seconds
+let_go = Command[[str, UUID]](_sql.let_go)  # transport, holder
+held = Value[[str], bool](_sql.held)  # transport
+installation = Value[[], UUID](_sql.installation)
+backlog = Records[[], Backlog](_sql.backlog, Backlog)
 
 
 async def resend_old(connection: Connection, *, older_than_seconds: float, batch: int) -> int:
@@ -51,12 +57,3 @@ async def resend_old(connection: Connection, *, older_than_seconds: float, batch
 
 async def resend_stage(connection: Connection, stage: int, *, batch: int) -> int:
     return len(await connection.fetch(_sql.resend_stage, stage, batch))
-
-
-# Whether this one is the relay of that broker, for so long.
-hold = Changed[[str, UUID, float]](_sql.hold)  # transport, holder, seconds
-let_go = Command[[str, UUID]](_sql.let_go)  # transport, holder
-held = Value[[str], bool](_sql.held)  # transport
-installation = Value[[], UUID](_sql.installation)
-
-backlog = Records[[], Backlog](_sql.backlog, Backlog)

@@ -66,8 +66,6 @@ class Fire:
 
 
 database_now = Value[[], datetime](_sql.now)
-
-
 due = Records[[int], Schedule](_sql.due, Schedule, json=_JSON)  # limit
 # First statement of a fire's transaction.
 bound = Command[[]](_sql.bound)
@@ -78,6 +76,16 @@ fire = Records[[str, Sequence[datetime], Sequence[str]], Fire](_sql.fire, Fire) 
 fail = Changed[[str, datetime, datetime | None, str]](_sql.fail)  # name, expected, next_fire_at, error
 # None where there is no such schedule.
 fire_now = Value[[str], int | None](_sql.fire_now)
+undeclare = Column[[str, Sequence[str]], str](_sql.undeclare)  # source, still_declared
+transfer = Command[[str, str]](_sql.transfer)  # source, to
+delete = Changed[[str]](_sql.delete)
+pause = Changed[[str, str]](_sql.pause)  # name, by
+# False where it is not paused.
+resume = Changed[[str, datetime | None]](_sql.resume)  # name, next_fire_at
+get = Record[[str], Schedule](_sql.get, Schedule, json=_JSON)
+listing = Records[[], Schedule](_sql.list, Schedule, json=_JSON)
+names = Column[[], str](_sql.known)
+pipelines = Column[[], str](_sql.pipelines)
 
 
 async def declare(connection: Connection, declared: Sequence[NewSchedule], source: str) -> list[str]:
@@ -86,25 +94,9 @@ async def declare(connection: Connection, declared: Sequence[NewSchedule], sourc
     return [row["name"] for row in rows]
 
 
-undeclare = Column[[str, Sequence[str]], str](_sql.undeclare)  # source, still_declared
-transfer = Command[[str, str]](_sql.transfer)  # source, to
-
-
 async def create(connection: Connection, new: NewSchedule) -> bool:
     return await connection.fetchval(_sql.create, *_values(new)) is not None
 
 
 async def update(connection: Connection, new: NewSchedule) -> bool:
     return await connection.fetchval(_sql.update, *_values(new)) is not None
-
-
-delete = Changed[[str]](_sql.delete)
-pause = Changed[[str, str]](_sql.pause)  # name, by
-# False where it is not paused.
-resume = Changed[[str, datetime | None]](_sql.resume)  # name, next_fire_at
-
-
-get = Record[[str], Schedule](_sql.get, Schedule, json=_JSON)
-listing = Records[[], Schedule](_sql.list, Schedule, json=_JSON)
-names = Column[[], str](_sql.known)
-pipelines = Column[[], str](_sql.pipelines)

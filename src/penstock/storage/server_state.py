@@ -37,6 +37,15 @@ def expected_indexes() -> dict[str, str]:
 
 clock = Value[[], datetime](_sql.clock)
 settings = Pairs[[], str, str](_sql.settings)
+bloat = Records[[], dict[str, Any]](_sql.bloat, dict)
+xmin_holders = Records[[], dict[str, Any]](_sql.xmin_holders, dict)
+long_transactions = Records[[float], dict[str, Any]](_sql.long_transactions, dict)  # longer_than_seconds
+notify_usage = Value[[], float](_sql.notify_usage)
+leases_of_gone = Records[[float], dict[str, Any]](_sql.leases_of_gone, dict)  # late_seconds
+silent_workers = Records[[], dict[str, Any]](_sql.silent_workers, dict)
+failing_schedules = Records[[], dict[str, Any]](_sql.failing_schedules, dict)
+overdue_duties = Records[[float], dict[str, Any]](_sql.overdue_duties, dict)  # late_seconds
+stuck_rows = Value[[], int](_sql.stuck_rows)
 
 
 async def connections(connection: Connection) -> tuple[int, int]:
@@ -45,28 +54,13 @@ async def connections(connection: Connection) -> tuple[int, int]:
     return row["used"], row["ours"]
 
 
-bloat = Records[[], dict[str, Any]](_sql.bloat, dict)
-xmin_holders = Records[[], dict[str, Any]](_sql.xmin_holders, dict)
-long_transactions = Records[[float], dict[str, Any]](_sql.long_transactions, dict)  # longer_than_seconds
-notify_usage = Value[[], float](_sql.notify_usage)
-
-
 async def indexes(connection: Connection) -> dict[str, bool]:
     """name → whether it can be used."""
     return {row["name"]: row["valid"] for row in await connection.fetch(_sql.indexes)}
 
 
-leases_of_gone = Records[[float], dict[str, Any]](_sql.leases_of_gone, dict)  # late_seconds
-silent_workers = Records[[], dict[str, Any]](_sql.silent_workers, dict)
-failing_schedules = Records[[], dict[str, Any]](_sql.failing_schedules, dict)
-overdue_duties = Records[[float], dict[str, Any]](_sql.overdue_duties, dict)  # late_seconds
-
-
 async def pressure(connection: Connection) -> Pressure:
     return Pressure(**await connection.fetchrow(_sql.pressure))
-
-
-stuck_rows = Value[[], int](_sql.stuck_rows)
 
 
 async def database_size(connection: Connection) -> Mapping[str, Any]:

@@ -95,9 +95,6 @@ async def copy_many(connection: Connection, batch: Batch, inputs: Sequence[str])
     return len(ids)
 
 
-wake = Command[[str]](_sql.wake)  # pipeline
-
-
 async def outcomes_of(connection: Connection, task_ids: Sequence[int]) -> dict[int, tuple[int, str | None, str | None]]:
     """task → (status, result, error) of those that have ended."""
     rows = await connection.fetch(_sql.outcomes_of, task_ids)
@@ -111,15 +108,14 @@ class Owned:
     owner: str | None
 
 
+wake = Command[[str]](_sql.wake)  # pipeline
 owner = Record[[int], Owned](_sql.owner, Owned)
+get = Record[[int], dict[str, Any]](_sql.get, dict, json=("input", "options", "result", "error"))
+history = Records[[int], dict[str, Any]](_sql.history, dict, json=("error",))
 
 
 async def existing(connection: Connection, task_ids: Sequence[int]) -> set[int]:
     return {row["id"] for row in await connection.fetch(_sql.exists_of, task_ids)}
-
-
-get = Record[[int], dict[str, Any]](_sql.get, dict, json=("input", "options", "result", "error"))
-history = Records[[int], dict[str, Any]](_sql.history, dict, json=("error",))
 
 
 async def age_seconds(connection: Connection, task_id: int) -> float:

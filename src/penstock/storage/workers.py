@@ -53,10 +53,8 @@ set_stages = Command[[int, Sequence[int]]](_sql.set_stages)  # worker, stages
 stop = Command[[Sequence[int]]](_sql.stop)  # workers
 declare_dead = Column[[], int](_sql.declare_dead)
 declare_dead_by_supervisor = Command[[int]](_sql.declare_dead_by_supervisor)  # worker
+forget = Affected[[float]](_sql.forget)  # after_seconds
 
 
 async def listing(connection: Connection, *, gone_too: bool = False) -> list[dict[str, Any]]:
     return [decoded(row, "status") for row in await connection.fetch(_sql.list, gone_too)]
-
-
-forget = Affected[[float]](_sql.forget)  # after_seconds

@@ -19,6 +19,8 @@ from penstock.storage import relay
 Connection = Any
 # As ``reads.position`` returns it.
 Position = Mapping[str, Any]
+# Why no worker has claimed a task of a stage that a broker should tell of, in a sentence, and the next step.
+Unclaimed = tuple[Literal["broker_away", "no_relay", "announced", "not_announced", "due"], str, str | None]
 
 # A relay looks several times a second; beyond this something keeps it from looking.
 _LATE_SECONDS = 10.0
@@ -127,15 +129,6 @@ class Telling:
     relayed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unclaimed:
-    """Why no worker has claimed a task of such a stage."""
-
-    reason: Literal["broker_away", "no_relay", "announced", "not_announced", "due"]
-    sentence: str
-    next_step: str | None = None
-
-
 async def telling(connection: Connection, row: Position, live: Sequence[Mapping[str, Any]]) -> Telling | None:
     """By the stage's workers. None where somebody claims the stage from PostgreSQL anyway, or says nothing about it."""
     if row["stage_limit"] is not None or row["lane_limit"] is not None:
@@ -166,17 +159,11 @@ def untold(row: Position, told: Telling | None) -> Unclaimed | None:
     if told.away_seconds:
         away = f"{told.transport} has been away for {span(told.away_seconds)}"
         cause = f": {told.problem}" if told.problem else "."
-        return Unclaimed(
-            reason="broker_away",
-            sentence=f"It is not announced yet, because {away}{cause}",
-            next_step=f"{patience} `penstock doctor` says what to do about the broker.",
-        )
+        step = f"{patience} `penstock doctor` says what to do about the broker."
+        return "broker_away", f"It is not announced yet, because {away}{cause}", step
     if not told.relayed:
-        return Unclaimed(
-            reason="no_relay",
-            sentence=f"It is not announced yet, because nobody relays to {told.transport}.",
-            next_step=f"{patience} Any worker whose settings name {told.transport} relays: start one, or read its log.",
-        )
+        step = f"{patience} Any worker whose settings name {told.transport} relays: start one, or read its log."
+        return "no_relay", f"It is not announced yet, because nobody relays to {told.transport}.", step
     return None
 
 
@@ -184,20 +171,17 @@ def waits_for_worker(row: Position, told: Telling) -> Unclaimed:
     """It is next, somebody has room, and the broker works."""
     if (sent_at := row["sent_at"]) is not None:
         sent = ago(sent_at, row["read_at"])
-        return Unclaimed(
-            reason="announced",
-            sentence=f"It was announced to {told.transport} {sent}, and no worker has taken it.",
-            next_step="It is announced again when PENSTOCK_RESEND_SECONDS have passed; until then nothing is lost.",
-        )
+        step = "It is announced again when PENSTOCK_RESEND_SECONDS have passed; until then nothing is lost."
+        return "announced", f"It was announced to {told.transport} {sent}, and no worker has taken it.", step
     waited = (row["read_at"] - row["run_at"]).total_seconds()
     if waited > _LATE_SECONDS:
-        return Unclaimed(
-            reason="not_announced",
-            sentence=f"It is due for {span(waited)} and was not announced to {told.transport}, although somebody"
-            " relays.",
-            next_step="Workers whose settings name another transport for the stage do that: `penstock doctor`.",
+        due = f"It is due for {span(waited)} and was not announced to {told.transport}, although somebody relays."
+        return (
+            "not_announced",
+            due,
+            "Workers whose settings name another transport for the stage do that: `penstock doctor`.",
         )
-    return Unclaimed(reason="due", sentence=f"It is due; the relay announces it to {told.transport} within a second.")
+    return "due", f"It is due; the relay announces it to {told.transport} within a second.", None
 
 
 def bypassed(told: Telling | None) -> str:

@@ -144,7 +144,8 @@ async def _in_line(connection: Connection, row: Position, live: list[dict[str, A
 
 
 def _of_broker(found: Unclaimed) -> Said:
-    return Reason(found.reason), found.sentence, found.next_step
+    reason, sentence, next_step = found
+    return Reason(reason), sentence, next_step
 
 
 def _line(ahead: int, first: int, turns: int, pace: float) -> str:

@@ -15,9 +15,6 @@ from penstock.insight.stage_views import (
     Attention,
     StageView,
     attention_of,
-    of_brokers,
-    of_messages,
-    of_skew,
 )
 from penstock.insight.waiting import Waiting, cause_of, limited_by, paused_stage
 from penstock.insight.worker_views import ProcessorView, WorkerView, processors_by_state, view_of_worker
@@ -84,12 +81,7 @@ async def overview(connection: Connection, settings: Settings | None = None) -> 
         size_bytes=taken["size_bytes"],
         workers=tuple(view_of_worker(one) for one in found),
         stages=views,
-        attention=(
-            *attention_of(views, bool(found), loads),
-            *of_skew(skewed),
-            *of_brokers(views),
-            *of_messages(unread),
-        ),
+        attention=tuple(attention_of(views, loads, any_worker=bool(found), skewed=skewed, unread=unread)),
         newest_dead_letters=dead.rows,
         run_p95_seconds=slow_seconds(list(seen.spread.values()), RUN_BUCKETS),
         wait_p95_seconds=slow_seconds(list(seen.spread.values()), WAIT_BUCKETS),

@@ -82,46 +82,32 @@ class Attention:
     stage: str | None = None
 
 
-def attention_of(views: Sequence[StageView], any_worker: bool, loads: Sequence[Mapping[str, Any]]) -> list[Attention]:
-    found: list[Attention] = []
+def attention_of(
+    views: Sequence[StageView],
+    loads: Sequence[Mapping[str, Any]],
+    *,
+    any_worker: bool,
+    skewed: Sequence[Mapping[str, Any]],
+    unread: Mapping[str, int],
+) -> Iterator[Attention]:
+    """``skewed``: stages whose tasks wait for another release; ``unread``: dead messages by broker."""
     if not any_worker:
         step = "`penstock worker --app module:name`, or `penstock up`"
-        found.append(Attention(about="workers", sentence="No worker is running.", next_step=step))
+        yield Attention(about="workers", sentence="No worker is running.", next_step=step)
     for view, load in zip(views, loads, strict=True):
-        told = _of_stage(view, held=load["held"], any_worker=any_worker)
-        found += [
-            Attention(about=about, sentence=sentence, next_step=step, pipeline=view.pipeline, stage=view.stage)
-            for about, sentence, step in told
-        ]
-    return found
-
-
-def of_brokers(views: Sequence[StageView]) -> list[Attention]:
-    """Once per broker, however many stages it leaves without messages. Where it is, is for the doctor to say."""
-    told = {one.told_by.name: one.told_by for one in views if one.told_by.away_seconds}
-    return [
-        Attention(
-            about="broker",
-            sentence=f"{name} refuses its workers."
-            if one.refused
-            else f"No worker has reached {name} for {span(one.away_seconds)}.",
-            next_step="`penstock doctor`",
-        )
-        for name, one in told.items()
-    ]
-
-
-def of_skew(stages: Sequence[Mapping[str, Any]]) -> list[Attention]:
-    return [
-        Attention(
-            about="waits",
-            sentence=skew_sentence(one),
-            next_step=f"`penstock tasks why {one['task_id']}`",
-            pipeline=one["pipeline"],
-            stage=one["name"],
-        )
-        for one in stages
-    ]
+        for about, sentence, step in _of_stage(view, held=load["held"], any_worker=any_worker):
+            yield Attention(about=about, sentence=sentence, next_step=step, pipeline=view.pipeline, stage=view.stage)
+    for one in skewed:
+        step, where = f"`penstock tasks why {one['task_id']}`", {"pipeline": one["pipeline"], "stage": one["name"]}
+        yield Attention(about="waits", sentence=skew_sentence(one), next_step=step, **where)
+    # Once per broker, however many stages it leaves without messages. Where it is, is for the doctor to say.
+    for name, told in {one.told_by.name: one.told_by for one in views if one.told_by.away_seconds}.items():
+        away = f"No worker has reached {name} for {span(told.away_seconds)}."
+        sentence = f"{name} refuses its workers." if told.refused else away
+        yield Attention(about="broker", sentence=sentence, next_step="`penstock doctor`")
+    if unread:
+        sentence = f"Nobody could read some messages: {' and '.join(f'{n:,} of {name}' for name, n in unread.items())}."
+        yield Attention(about="messages", sentence=sentence, next_step="`penstock dead-letters messages list`")
 
 
 def skew_sentence(stage: Mapping[str, Any]) -> str:
@@ -131,16 +117,6 @@ def skew_sentence(stage: Mapping[str, Any]) -> str:
     return (
         f"{counted(stage['n'], 'task')} of {label} {verb} been waiting for a worker of another release,"
         f" the oldest for {waits}: {stage['problem']}."
-    )
-
-
-def of_messages(unread: Mapping[str, int]) -> list[Attention]:
-    told = " and ".join(f"{count:,} of {name}" for name, count in unread.items())
-    sentence = f"Nobody could read some messages: {told}."
-    return (
-        [Attention(about="messages", sentence=sentence, next_step="`penstock dead-letters messages list`")]
-        if unread
-        else []
     )
 
 

@@ -2,7 +2,7 @@
 workers claim as much of its stages as they do now: what they measured, the target, and what shrinks it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -81,30 +81,27 @@ async def timeline(connection: Connection, job_id: int) -> Timeline:
     )
 
 
-def _of_job(job: Mapping[str, Any], file: Import | None, callback: Callback | None) -> list[Happened]:
-    found = [Happened(at=job["created_at"], what="created", by=job["owner"], detail=job["metadata"].get("file_name"))]
+def _of_job(job: Mapping[str, Any], file: Import | None, callback: Callback | None) -> Iterator[Happened]:
+    yield Happened(at=job["created_at"], what="created", by=job["owner"], detail=job["metadata"].get("file_name"))
     if file is not None and file.state == "stored":
         read = "" if file.size_bytes is None else f" from {size(file.size_bytes)}"
-        found.append(Happened(at=file.updated_at, what="stored", detail=f"{file.rows_stored:,} rows{read}"))
+        yield Happened(at=file.updated_at, what="stored", detail=f"{file.rows_stored:,} rows{read}")
     if file is not None and file.state == "failed":
         detail = None if file.problem is None else str(file.problem.get("detail"))
-        found.append(Happened(at=file.updated_at, what="import_failed", detail=detail))
+        yield Happened(at=file.updated_at, what="import_failed", detail=detail)
     if job["paused_at"] is not None:
-        found.append(Happened(at=job["paused_at"], what="paused", by=job["paused_by"], detail=job["pause_reason"]))
+        yield Happened(at=job["paused_at"], what="paused", by=job["paused_by"], detail=job["pause_reason"])
     if job["cancelled_at"] is not None:
-        found.append(Happened(at=job["cancelled_at"], what="cancelled", by=job["cancelled_by"]))
+        yield Happened(at=job["cancelled_at"], what="cancelled", by=job["cancelled_by"])
     if callback is not None and callback.called_back_at is not None:
         called = callback.problem or f"{callback.pipeline}, item {callback.task_id}"
-        found.append(Happened(at=callback.called_back_at, what="called_back", detail=called))
-    return found
+        yield Happened(at=callback.called_back_at, what="called_back", detail=called)
 
 
-def _deeds(entries: Iterable[StoredEntry]) -> list[Happened]:
-    return [
-        Happened(at=entry.at, what=_DEEDS[entry.action], by=entry.actor, detail=_detail(entry))
-        for entry in entries
-        if entry.action in _DEEDS
-    ]
+def _deeds(entries: Iterable[StoredEntry]) -> Iterator[Happened]:
+    for entry in entries:
+        if what := _DEEDS.get(entry.action):
+            yield Happened(at=entry.at, what=what, by=entry.actor, detail=_detail(entry))
 
 
 def _detail(entry: StoredEntry) -> str | None:
@@ -122,13 +119,11 @@ def _detail(entry: StoredEntry) -> str | None:
             return None if reason is None else str(reason)
 
 
-def _of_endings(first_at: datetime | None, last_at: datetime | None, state: JobState) -> list[Happened]:
-    found = []
+def _of_endings(first_at: datetime | None, last_at: datetime | None, state: JobState) -> Iterator[Happened]:
     if first_at is not None:
-        found.append(Happened(at=first_at, what="first_ended"))
+        yield Happened(at=first_at, what="first_ended")
     if last_at is not None and state is not JobState.CANCELLED:
-        found.append(Happened(at=last_at, what="failed" if state is JobState.FAILED else "done"))
-    return found
+        yield Happened(at=last_at, what="failed" if state is JobState.FAILED else "done")
 
 
 def _once(found: Sequence[Happened]) -> list[Happened]:

@@ -49,6 +49,11 @@ class Batch:
     run_at: datetime | None
     delay_seconds: float | None
 
+    @property
+    def shared(self) -> tuple[Any, ...]:
+        """What is in the row of each task."""
+        return self.stage, self.job_id, self.owner, self.options, self.trace
+
 
 async def enqueue(connection: Connection, task: NewTask) -> tuple[int, bool]:
     row = await connection.fetchrow(_sql.enqueue, *_values(task))
@@ -56,19 +61,8 @@ async def enqueue(connection: Connection, task: NewTask) -> tuple[int, bool]:
 
 
 async def enqueue_many(connection: Connection, batch: Batch, inputs: Sequence[str]) -> int:
-    row = await connection.fetchrow(
-        _sql.enqueue_many,
-        batch.stage,
-        batch.job_id,
-        batch.owner,
-        batch.options,
-        batch.trace,
-        inputs,
-        batch.lane,
-        batch.run_at,
-        batch.delay_seconds,
-        batch.max_attempts,
-    )
+    when = (batch.run_at, batch.delay_seconds)
+    row = await connection.fetchrow(_sql.enqueue_many, *batch.shared, inputs, batch.lane, *when, batch.max_attempts)
     stored: int = row["stored"]
     return stored
 
@@ -77,7 +71,7 @@ async def copy_many(connection: Connection, batch: Batch, inputs: Sequence[str])
     """The same by COPY, which writes whole pages at once: twice as fast for large batches. Needs a transaction."""
     drawn = await connection.fetchrow(_sql.draw_ids, len(inputs), batch.run_at, batch.delay_seconds)
     ids, run_at = drawn["ids"], drawn["run_at"]
-    shared = (batch.stage, batch.job_id, batch.owner, batch.options, batch.trace)
+    shared = batch.shared
     await connection.copy_records_to_table(
         "tasks",
         schema_name="penstock",

@@ -174,7 +174,7 @@ lane_page = Records[[int, bool, str | None, int], Lane](_sql.lanes, Lane)  # bef
 # None: there is no such lane, or it belongs to a job.
 waiting_in_lane = Value[[str, str], int | None](_sql.waiting_in_lane)  # pipeline, key
 # In the order of the pipeline. ``well`` ended there without a failure; ``present`` includes ``running``.
-job_steps = Records[[int], dict[str, Any]](_sql.job_steps, dict)
+job_steps = Records[[int], Row](_sql.job_steps, dict)
 position = Record[[int], Row](_sql.position, dict)
 servers_of_stage = Records[[int], Row](_sql.servers_of_stage, dict, json=("status",))  # stage
 leased_of_stage = Value[[int], int](_sql.leased_of_stage)  # stage
@@ -182,8 +182,8 @@ leased_of_lane = Value[[str, int], int](_sql.leased_of_lane)  # pipeline, lane
 # stage, lane, run_at, task_id, at_most
 ahead_in_lane = Value[[int, int, datetime, int, int], int](_sql.ahead_in_lane)
 pipelines = Column[[], str](_sql.pipelines)
-skewed = Records[[float], dict[str, Any]](_sql.skewed, dict)  # longer_than_seconds
-stages_without_worker = Records[[], dict[str, Any]](_sql.stages_without_worker, dict)
+skewed = Records[[float], Row](_sql.skewed, dict)  # longer_than_seconds
+stages_without_worker = Records[[], Row](_sql.stages_without_worker, dict)
 
 
 async def job_movements(connection: Connection, job_ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:

@@ -37,14 +37,14 @@ def expected_indexes() -> dict[str, str]:
 
 clock = Value[[], datetime](_sql.clock)
 settings = Pairs[[], str, str](_sql.settings)
-bloat = Records[[], dict[str, Any]](_sql.bloat, dict)
-xmin_holders = Records[[], dict[str, Any]](_sql.xmin_holders, dict)
-long_transactions = Records[[float], dict[str, Any]](_sql.long_transactions, dict)  # longer_than_seconds
+bloat = Records[[], Row](_sql.bloat, dict)
+xmin_holders = Records[[], Row](_sql.xmin_holders, dict)
+long_transactions = Records[[float], Row](_sql.long_transactions, dict)  # longer_than_seconds
 notify_usage = Value[[], float](_sql.notify_usage)
-leases_of_gone = Records[[float], dict[str, Any]](_sql.leases_of_gone, dict)  # late_seconds
-silent_workers = Records[[], dict[str, Any]](_sql.silent_workers, dict)
-failing_schedules = Records[[], dict[str, Any]](_sql.failing_schedules, dict)
-overdue_duties = Records[[float], dict[str, Any]](_sql.overdue_duties, dict)  # late_seconds
+leases_of_gone = Records[[float], Row](_sql.leases_of_gone, dict)  # late_seconds
+silent_workers = Records[[], Row](_sql.silent_workers, dict)
+failing_schedules = Records[[], Row](_sql.failing_schedules, dict)
+overdue_duties = Records[[float], Row](_sql.overdue_duties, dict)  # late_seconds
 stuck_rows = Value[[], int](_sql.stuck_rows)
 
 

@@ -132,7 +132,7 @@ class Exposition(Collector):
             found["penstock_stage_running"][label] = stage["running"]
             found["penstock_stage_oldest_wait_seconds"][label] = waited
             found["penstock_stage_paused"][label] = int(stage["paused_at"] is not None)
-            for name, (labels, value) in measured(label[0], rates.get(stage["id"], {})):
+            for name, labels, value in measured(label[0], rates.get(stage["id"], {})):
                 found[name][labels] = value
         return found
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Connection, load
 
 _sql = load("job_lists")
-Connection = Any
 FROM_THE_NEWEST = 2**63 - 1
 _PACE_LOOKED_AT = 3000
 

@@ -62,6 +62,7 @@ async def replay_matching(
     canary_seconds: float = 60.0,
     per_second: float | None = None,
     stop_after: int | None = None,
+    most: int | None = None,
     tell: Tell = lambda replayed: None,
     pause: Pause = asyncio.sleep,
     clock: Callable[[], float] = time.monotonic,
@@ -81,6 +82,8 @@ async def replay_matching(
     try:
         known = await dead_messages.places(app)
         async for row in _matching(app, replace(wanted, open=True)):
+            if most is not None and replay.replayed >= most:
+                break
             if not await replay.send(known, row):
                 continue
             tell(replay.replayed)

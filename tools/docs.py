@@ -23,9 +23,8 @@ from penstock.console.http.bodies import ANONYMOUS_BYTES, OTHERS, Limit, limits_
 from penstock.console.http.routes import routers
 from penstock.events import NAMES
 from penstock.extension import declared_settings, discovered
-from penstock.observe.counter import COUNTERS
+from penstock.observe.counter import COUNTERS, TIMES
 from penstock.observe.exposition import GAUGES
-from penstock.observe.timings import TIMES
 from penstock.terminal.options import ANNOTATIONS
 from penstock_demo.showcase import app as showcase
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from penstock.application import Penstock
-    from penstock.brokers.contracts import JobDispatcher, JobEnvelope, JobHandler
-    from penstock.brokers.handling import EngineDispatcher
+    from penstock.brokers.contracts import EngineDispatcher, JobDispatcher, JobEnvelope, JobHandler
     from penstock.core.context import Context
     from penstock.core.enqueue import EnqueueOptions
     from penstock.core.handles import Task
@@ -69,7 +68,7 @@ _HOME = {
     "Cancel": "penstock.model",
     "Context": "penstock.core.context",
     "Done": "penstock.model",
-    "EngineDispatcher": "penstock.brokers.handling",
+    "EngineDispatcher": "penstock.brokers.contracts",
     "EnqueueOptions": "penstock.core.enqueue",
     "Extension": "penstock.extension",
     "IllegalMove": "penstock.errors",

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock import embedded
-from penstock.brokers import handling
+from penstock.brokers import contracts
 from penstock.brokers.budgets import CountedInRedis
 from penstock.brokers.contracts import JobHandler
 from penstock.config import Settings, load, setting_fields
@@ -192,9 +192,9 @@ class Penstock(App):
 
     def add_handler(self, handler: JobHandler) -> None:
         """Make a stage of a ``JobHandler``: its ``type`` is the name, its class attributes are the policy."""
-        policy = handling.policy_of(handler)
+        policy = contracts.policy_of(handler)
         made = self._new_pipeline(handler.type, ())
-        self.add_stage(made, handling.stage_function(self, handler), made.name, policy)
+        self.add_stage(made, contracts.stage_function(self, handler), made.name, policy)
 
     def schedule(
         self,

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from pamqp import base, body, commands, frame, header
 
-from penstock.brokers.rabbitmq.acks import Confirms, Front
-from penstock.brokers.rabbitmq.address import address_of
+from penstock.brokers.rabbitmq.connection import address_of
 from penstock.brokers.rabbitmq.frames import (
     BadFrame,
     Content,
@@ -18,6 +17,8 @@ from penstock.brokers.rabbitmq.frames import (
     publish_writes,
     read_properties,
 )
+from penstock.brokers.rabbitmq.holding import Front
+from penstock.brokers.rabbitmq.publisher import Confirms
 from penstock.errors import InvalidSetting, UsageError
 
 PLAIN = commands.Basic.Properties(delivery_mode=2).marshal()

@@ -8,8 +8,8 @@ import pytest
 
 from penstock import PermanentError
 from penstock.brokers import dead_messages
-from penstock.brokers.broker_stages import queue_name
-from penstock.brokers.dead_reasons import CLASSES, class_of
+from penstock.brokers.collecting import CLASSES, class_of
+from penstock.brokers.stage_transports import queue_name
 from penstock.brokers.transport import Outgoing
 from penstock.cli.dead_letters_messages import hexdump
 from penstock.observe.counter import Counter

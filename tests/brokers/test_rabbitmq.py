@@ -10,9 +10,8 @@ import pytest
 from pamqp import commands
 
 from penstock.brokers.rabbitmq import consumer as rabbitmq_consumer
-from penstock.brokers.rabbitmq.address import address_of
 from penstock.brokers.rabbitmq.channel import Channel
-from penstock.brokers.rabbitmq.connection import Connection
+from penstock.brokers.rabbitmq.connection import Connection, address_of
 from penstock.brokers.rabbitmq.frames import Sent
 from penstock.brokers.rabbitmq.transport import RabbitTransport
 from penstock.brokers.transport import BrokerAway, BrokerRefused, Consumer, Message, Outgoing

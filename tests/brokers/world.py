@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from penstock import Penstock
 from penstock import brokers as transports
-from penstock.brokers.broker_stages import queue_name
+from penstock.brokers.stage_transports import queue_name
 from penstock.brokers.transport import Transport
 from penstock.config import load
 from penstock.events import Event, Events

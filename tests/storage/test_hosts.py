@@ -17,8 +17,7 @@ from penstock.closing import stop_listening
 from penstock.config import load
 from penstock.errors import DatabaseError, DatabaseReadOnly, DatabaseUnavailable
 from penstock.storage import database, dialer
-from penstock.storage.dialer import Dialer
-from penstock.storage.hosts import address, hosts_of
+from penstock.storage.dialer import Dialer, address, hosts_of
 
 READ_WRITE = "target_session_attrs=read-write"
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from penstock.brokers.broker_stages import BrokerStage
 from penstock.brokers.relay_depths import Depths
+from penstock.brokers.stage_transports import BrokerStage
 from penstock.storage.relay import Unsent
 
 STAGE = BrokerStage(id=1, pipeline="mail", type="mail", queue="mail")

@@ -38,13 +38,8 @@ class CountedInRedis:
         client = await self._connected()
         if client is None:
             return None
-        from penstock.brokers.redis.limits import Told
-
-        told = [
-            Told(key=one.key, version=one.version, since=one.since, rate=one.rate, burst=one.burst) for one in views
-        ]
         try:
-            return await client.standings(told)
+            return await client.standings(views)
         except (BrokerAway, BrokerRefused):
             return None
 
@@ -55,10 +50,8 @@ class CountedInRedis:
         client = await self._connected() if known.store == "redis" else None
         if client is None:
             return
-        from penstock.brokers.redis.budgets import told
-
         try:
-            await client.tell(told(known))
+            await client.tell(known)
         except (BrokerAway, BrokerRefused):
             return
 

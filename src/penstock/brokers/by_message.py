@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 from penstock import brokers as transports
-from penstock.brokers.broker_stages import BrokerStage, broker_stage
 from penstock.brokers.feed import Announced, Feed
+from penstock.brokers.stage_transports import BrokerStage, broker_stage
 from penstock.brokers.transport import Consumer, Transport
 from penstock.config import Settings
 from penstock.core.stage import Stage

@@ -12,8 +12,8 @@ from uuid import UUID
 import orjson
 
 from penstock import brokers as transports
-from penstock.brokers.broker_stages import BrokerStage, broker_stage
 from penstock.brokers.envelope import Envelope, UnknownVersion, Unreadable, decode, job_id_of
+from penstock.brokers.stage_transports import BrokerStage, broker_stage
 from penstock.brokers.transport import Outgoing, Transport, urgency
 from penstock.core.app import App
 from penstock.errors import IllegalMove, NotKnown, UsageError

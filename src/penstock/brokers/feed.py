@@ -11,9 +11,9 @@ from contextlib import suppress
 from typing import NamedTuple
 from uuid import UUID
 
-from penstock.brokers.broker_stages import BrokerStage
 from penstock.brokers.broker_watch import BrokerWatch
 from penstock.brokers.envelope import UnknownVersion, Unreadable, job_id_of, reference
+from penstock.brokers.stage_transports import BrokerStage
 from penstock.brokers.transport import BrokerAway, BrokerRefused, Consumer, Message
 from penstock.events import Events
 

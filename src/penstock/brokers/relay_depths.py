@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from penstock.brokers.broker_stages import BrokerStage
+from penstock.brokers.stage_transports import BrokerStage
 from penstock.brokers.transport import Transport
 from penstock.storage.relay import Unsent
 

@@ -2,13 +2,14 @@
 means all its priorities; a lane of a job is steered with the job."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from penstock.control.stages import checked_limit
 from penstock.core.app import App
 from penstock.errors import InvalidSetting, NotKnown, UsageError
 from penstock.storage import lanes, reads
-from penstock.storage.reads import Lane
+from penstock.storage.reads import NEWEST, Lane
 
 __all__ = ["HEAVIEST", "Lane", "cancel", "limit", "page", "pause", "resume", "waiting", "weigh"]
 
@@ -20,7 +21,7 @@ async def page(
 ) -> list[Lane]:
     """Newest first, with what they hold."""
     async with app.connection() as connection:
-        return await reads.lane_page(connection, before=before, idle_too=idle_too, pipeline=pipeline, limit=limit)
+        return await reads.lane_page(connection, NEWEST if before is None else before, idle_too, pipeline, limit)
 
 
 async def waiting(app: App, pipeline: str, key: str) -> int:
@@ -34,49 +35,32 @@ async def waiting(app: App, pipeline: str, key: str) -> int:
 
 async def pause(app: App, pipeline: str, key: str, *, by: str, reason: str | None = None) -> None:
     """Nothing more of it is started; what runs goes on to its end."""
-    await _decide(
-        app, pipeline, key, "pause", lambda link: lanes.pause(link, pipeline, key, by, reason), by=by, reason=reason
-    )
+    await _decide(app, pipeline, key, "pause", lanes.pause, by, reason, by=by, reason=reason)
 
 
 async def resume(app: App, pipeline: str, key: str, *, by: str) -> None:
     """Go on after a pause."""
-    await _decide(app, pipeline, key, "resume", lambda link: lanes.resume(link, pipeline, key), by=by)
+    await _decide(app, pipeline, key, "resume", lanes.resume, by=by)
     await app.wake_all()
 
 
 async def cancel(app: App, pipeline: str, key: str, *, by: str) -> None:
     """Waiting tasks end at once, running ones are asked to stop. Later ones start in a new lane."""
-    await _decide(app, pipeline, key, "cancel", lambda link: lanes.cancel(link, pipeline, key, by), by=by)
+    await _decide(app, pipeline, key, "cancel", lanes.cancel, by, by=by)
 
 
 async def weigh(app: App, pipeline: str, key: str, weight: int, *, by: str) -> None:
     """Its share of the turns among lanes of the same priority."""
     if not 1 <= weight <= HEAVIEST:
         raise InvalidSetting("weight", weight, f"use 1 to {HEAVIEST}")
-    await _decide(
-        app,
-        pipeline,
-        key,
-        "weigh",
-        lambda link: lanes.configure(link, pipeline, key, weight=weight),
-        by=by,
-        weight=weight,
-    )
+    await _decide(app, pipeline, key, "weigh", partial(lanes.configure, weight=weight), by=by, weight=weight)
 
 
 async def limit(app: App, pipeline: str, key: str, max_running: int | None, *, by: str) -> None:
     """At most so many of the lane run at a time, in the whole fleet; None takes the limit away."""
     checked_limit(max_running)
-    await _decide(
-        app,
-        pipeline,
-        key,
-        "limit",
-        lambda link: lanes.configure(link, pipeline, key, set_limit=True, max_running=max_running),
-        by=by,
-        max_running=max_running,
-    )
+    change = partial(lanes.configure, set_limit=True, max_running=max_running)
+    await _decide(app, pipeline, key, "limit", change, by=by, max_running=max_running)
     await app.wake_all()
 
 
@@ -85,13 +69,13 @@ async def _decide(
     pipeline: str,
     key: str,
     move: str,
-    change: Callable[[Any], Awaitable[int]],
-    *,
+    change: Callable[..., Awaitable[int]],
+    *values: Any,
     by: str,
     **more: Any,
 ) -> None:
     async with app.connection() as connection:
-        if not await change(connection):
+        if not await change(connection, pipeline, key, *values):
             raise await _missing(connection, pipeline, key)
     app.events.emit("lanes.steered", pipeline=pipeline, lane=key, move=move, by=by, **more)
 

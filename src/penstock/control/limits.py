@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 from penstock.core.app import App, Standing
 from penstock.errors import InvalidSetting, NotKnown, UsageError
@@ -63,8 +64,6 @@ async def configure(
             f"The circuit of limit {key!r} needs both: after how many failures in a row it opens, and for how many"
             f" seconds (given: {circuit_failures} and {circuit_seconds}). 0 failures alone take it away."
         )
-    if circuit_failures and circuit_seconds is not None:
-        circuits.check(limits.checked_key(key), circuit_failures, circuit_seconds)
     async with app.connection() as connection, connection.transaction():
         await limits.configure(connection, key, rate, burst)
         if circuit_failures and circuit_seconds is not None:
@@ -72,17 +71,8 @@ async def configure(
         elif circuit_failures == 0:
             await circuits.remove(connection, key)
         await tell_steered(connection, touched=("limit", key))
-    await app.counted_in_redis.tell(key)
-    app.events.emit(
-        "limits.steered",
-        key=key,
-        move="set",
-        by=by,
-        rate=rate,
-        burst=burst,
-        circuit_failures=circuit_failures,
-        circuit_seconds=circuit_seconds,
-    )
+    circuit = {"circuit_failures": circuit_failures, "circuit_seconds": circuit_seconds}
+    await _steered(app, key, "set", by=by, rate=rate, burst=burst, **circuit)
 
 
 async def remove(app: App, key: str, *, by: str) -> None:
@@ -92,8 +82,7 @@ async def remove(app: App, key: str, *, by: str) -> None:
             known = [view.key for view in await limits.listing(connection, limit=_NAMED)]
             raise NotKnown(kind="limit", name=key, known=known)
         await tell_steered(connection, touched=("limit", key))
-    await app.counted_in_redis.tell(key)
-    app.events.emit("limits.steered", key=key, move="remove", by=by)
+    await _steered(app, key, "remove", by=by)
 
 
 async def block(app: App, key: str, seconds: float, *, by: str, reason: str | None = None) -> float:
@@ -103,9 +92,13 @@ async def block(app: App, key: str, seconds: float, *, by: str, reason: str | No
     async with app.connection() as connection:
         blocked = await limits.penalise(connection, key, seconds, reason)
         await tell_steered(connection, touched=("limit", key))
-    await app.counted_in_redis.tell(key)
-    app.events.emit("limits.steered", key=key, move="block", by=by, seconds=blocked.seconds_left, reason=reason)
+    await _steered(app, key, "block", by=by, seconds=blocked.seconds_left, reason=reason)
     return blocked.seconds_left
+
+
+async def _steered(app: App, key: str, move: str, **more: Any) -> None:
+    await app.counted_in_redis.tell(key)
+    app.events.emit("limits.steered", key=key, move=move, **more)
 
 
 async def forget_unused(app: App, prefix: str, *, unused_seconds: float) -> int:

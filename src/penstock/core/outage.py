@@ -9,7 +9,7 @@ from penstock.core.link_watch import LinkWatch
 from penstock.errors import DatabaseLoginRefused, DatabaseMissing
 from penstock.events import Events
 from penstock.storage.database import passing
-from penstock.storage.hosts import address
+from penstock.storage.dialer import address
 
 # At least so long for an answer, also when the time of whoever waits is over: a question may need a new connection.
 ANSWER_SECONDS = 2.0

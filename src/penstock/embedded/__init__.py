@@ -7,10 +7,8 @@ stops it, and kernel locks do the counting, so that a ``kill -9`` of anybody lea
     home           the folder everything lives in, and where its socket goes
     account        the operating-system user the server runs as
     installation   where the binaries are, and a copy of them when that user cannot read them
-    cluster        the data folder: created once, checked, its files written before every start
-    configuration  the settings, fit for a laptop
-    postmaster     the server process: find, start, wait for, stop
-    handshake      asks the server the way a client does
+    cluster        the data folder: created once, checked, its files and settings written before every start
+    postmaster     the server process: find, start, ask the way a client does, wait for, stop
     processes      what the operating system knows about a process
     locks          file locks that wait for a bounded time
 """

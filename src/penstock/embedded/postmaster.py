@@ -4,6 +4,8 @@ Everything here that starts or stops is called with the start lock held.
 """
 
 import signal
+import socket
+import struct
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +13,7 @@ from pathlib import Path
 
 from penstock.errors import EmbeddedServerError
 
-from . import cluster, configuration, installation, processes
-from .handshake import socket_answers, takes_connections
+from . import cluster, installation, processes
 from .home import SOCKET_NAME, Home
 
 READY_TIMEOUT_SECONDS = 300
@@ -111,7 +112,7 @@ def _launch(home: Home, installed: Path) -> bool:
     """Through a shell that leaves at once: the server is nobody's child, so no process has to reap it, and a
     supervisor that ends its children does not end the database. True once its pid file shows up.
     """
-    fixed = configuration.fixed_settings(home.socket_folder)
+    fixed = cluster.fixed_settings(home.socket_folder)
     options = [part for name, value in fixed.items() for part in ("-c", f"{name}={value}")]
     leave_running = 'log=$1; shift; "$@" </dev/null >"$log" 2>&1 & echo $!'
     _, pid = home.account.run_script(
@@ -184,3 +185,38 @@ def _text(log: Path) -> str:
         return log.read_text(errors="replace")
     except FileNotFoundError:
         return ""
+
+
+PROTOCOL_3 = 196608
+TERMINATE = b"X\0\0\0\4"
+CANNOT_CONNECT_NOW = b"C57P03\0"
+TIMEOUT_SECONDS = 5
+
+
+def socket_answers(folder: Path) -> bool:
+    """Somebody listens there. A frozen server counts: its queue for new connections is full, or will be."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(TIMEOUT_SECONDS)
+        try:
+            client.connect(str(folder / SOCKET_NAME))
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
+    return True
+
+
+def takes_connections(folder: Path, *, role: str, database: str) -> bool:
+    """False while the server is starting, recovering or stopping. Other refusals are the client's to read."""
+    fields = "".join(f"{name}\0{value}\0" for name, value in (("user", role), ("database", database)))
+    body = struct.pack("!I", PROTOCOL_3) + fields.encode() + b"\0"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(TIMEOUT_SECONDS)
+        try:
+            client.connect(str(folder / SOCKET_NAME))
+            client.sendall(struct.pack("!I", len(body) + 4) + body)
+            reply = client.recv(8192)
+            client.sendall(TERMINATE)
+        except OSError:
+            return False
+    return bool(reply) and CANNOT_CONNECT_NOW not in reply

@@ -25,7 +25,7 @@ from urllib.parse import quote
 
 from penstock.errors import EmbeddedServerError
 
-from . import configuration, locks, postmaster
+from . import cluster, locks, postmaster
 from .account import server_account
 from .cluster import DATABASE, ROLE
 from .home import Home, default_home, prepare_home
@@ -106,7 +106,7 @@ def acquire(home: Path | None = None, *, settings: Mapping[str, str] | None = No
     ``settings`` apply when this call is the one that starts the server; a running one is used as it is.
     """
     wanted = dict(settings or {})
-    configuration.check_overrides(wanted)
+    cluster.check_overrides(wanted)
     account = server_account()
     chosen = default_home() if home is None else home
     with _sentences_for(chosen):

@@ -27,8 +27,8 @@ from penstock.failpoints import Failpoints
 from penstock.fleet.channel import Channel
 from penstock.fleet.parent import die_with, leave_signals_to_the_parent
 from penstock.observe.changes import Changes
+from penstock.observe.counter import Timings
 from penstock.observe.observers import observers
-from penstock.observe.timings import Timings
 from penstock.storage import workers
 from penstock.storage.database import passing
 from penstock.workers.runner import Runner

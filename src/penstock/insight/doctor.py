@@ -13,13 +13,13 @@ from penstock.brokers import checks as brokers
 from penstock.config import Settings
 from penstock.errors import UsageError
 from penstock.extension import Extension
-from penstock.insight.checks import fleet, limiter, server
+from penstock.insight.checks import fleet, server
 from penstock.observe.finding import Check, Finding, Health, Patient, Result, bad
 from penstock.storage import database, migrate
 
 __all__ = ["CHECKS", "Finding", "Health", "examine", "worst"]
 
-CHECKS: tuple[Check, ...] = (*server.CHECKS, *fleet.CHECKS, *brokers.CHECKS, *limiter.CHECKS)
+CHECKS: tuple[Check, ...] = (*server.CHECKS, *fleet.CHECKS, *brokers.CHECKS)
 _CHECK_SECONDS = 10.0
 
 

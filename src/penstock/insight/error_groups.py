@@ -107,20 +107,15 @@ async def members(
     return Look(places=tuple(found), first=first, last=last, more=more)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """A time cut into equal parts. The clock of the database may differ: what is outside counts at the edge."""
-
-    until: datetime
-    hours: float
-
-    def counted(self, times: Iterable[datetime]) -> tuple[int, ...]:
-        counts = [0] * TREND_PARTS
-        since = self.until - timedelta(hours=self.hours)
-        for at in times:
-            part = int((at - since) / timedelta(hours=self.hours) * TREND_PARTS)
-            counts[min(max(part, 0), TREND_PARTS - 1)] += 1
-        return tuple(counts)
+def trend(times: Iterable[datetime], *, until: datetime, hours: float) -> tuple[int, ...]:
+    """How many in each of the equal parts of a time. The clock of the database may differ: what is outside counts at
+    the edge."""
+    counts = [0] * TREND_PARTS
+    since = until - timedelta(hours=hours)
+    for at in times:
+        part = int((at - since) / timedelta(hours=hours) * TREND_PARTS)
+        counts[min(max(part, 0), TREND_PARTS - 1)] += 1
+    return tuple(counts)
 
 
 async def newest(app: App, *, hours: float, owner: str | None) -> ErrorGroups:
@@ -164,7 +159,7 @@ def _identity(kind: object, where: object, message: str) -> str:
 
 
 def _grouped(read: table.Failures, hours: float) -> ErrorGroups:
-    parts = Parts(until=datetime.now(UTC), hours=hours)
+    until = datetime.now(UTC)
     members: dict[str, list[Failure]] = {}
     messages: dict[str, str] = {}
     for failure in read.found:  # newest first
@@ -172,7 +167,7 @@ def _grouped(read: table.Failures, hours: float) -> ErrorGroups:
         identity = _identity(failure.type, failure.place, message)
         members.setdefault(identity, []).append(failure)
         messages[identity] = message
-    groups = [_group(identity, messages[identity], found, parts) for identity, found in members.items()]
+    groups = [_group(identity, messages[identity], found, until, hours) for identity, found in members.items()]
     groups.sort(key=lambda group: (-group.count, -group.last_seen.timestamp(), group.id))
     return ErrorGroups(
         groups=tuple(groups[:MOST_GROUPS]),
@@ -182,7 +177,7 @@ def _grouped(read: table.Failures, hours: float) -> ErrorGroups:
     )
 
 
-def _group(identity: str, message: str, found: list[Failure], parts: "Parts") -> ErrorGroup:
+def _group(identity: str, message: str, found: list[Failure], until: datetime, hours: float) -> ErrorGroup:
     newest_one = found[0]
     return ErrorGroup(
         id=identity,
@@ -191,14 +186,10 @@ def _group(identity: str, message: str, found: list[Failure], parts: "Parts") ->
         message=message,
         example=newest_one.message or "",
         where=newest_one.place,
-        stages=tuple(sorted(_labels(found))),
+        stages=tuple(sorted({stage_label(one.pipeline, one.stage) for one in found})),
         count=len(found),
         first_seen=min(one.finished_at for one in found),
         last_seen=max(one.finished_at for one in found),
-        trend=parts.counted(one.finished_at for one in found),
+        trend=trend((one.finished_at for one in found), until=until, hours=hours),
         example_task_id=newest_one.task_id,
     )
-
-
-def _labels(found: Iterable[Failure]) -> set[str]:
-    return {stage_label(one.pipeline, one.stage) for one in found}

@@ -10,13 +10,12 @@ from penstock.insight import (
     error_groups,
     items,
     job_lists,
-    job_slices,
-    job_timeline,
+    job_story,
     job_views,
     task_views,
 )
 from penstock.insight.history import history
-from penstock.insight.job_slices import StageSlice
+from penstock.insight.job_story import StageSlice
 from penstock.insight.overview import Overview
 from penstock.insight.overview import overview as look
 from penstock.insight.stage_views import StageView
@@ -40,12 +39,12 @@ class JobInsight(Noun):
     these = OfDatabase(job_views.these)
     find = OfDatabase(job_lists.find)
     show = OfDatabase(job_views.show)
-    timeline = OfDatabase(job_timeline.read)
+    timeline = OfDatabase(job_story.timeline)
 
     async def slices(self, job_id: int) -> tuple[StageSlice, ...]:
         """How much workers claim of each stage of a job, and why."""
         async with self.app.connection() as connection:
-            return await job_slices.read(connection, job_id, self.app.settings)
+            return await job_story.slices(connection, job_id, self.app.settings)
 
 
 class ItemInsight(Noun):

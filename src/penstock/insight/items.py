@@ -186,7 +186,7 @@ def place(text: str | None) -> ItemPosition | None:
 
 
 def _item(row: Mapping[str, Any], columns: Sequence[str]) -> Item:
-    running = row["status"] is State.PROCESSING
+    running, pending = row["status"] is State.PROCESSING, row["status"] is State.PENDING
     given = row["input"]
     return Item(
         id=row["item_id"],
@@ -208,13 +208,11 @@ def _item(row: Mapping[str, Any], columns: Sequence[str]) -> Item:
         result=row["result"],
         result_too_large=bool(row["result_too_large"]),
         error=row["error"],
-        why=note_of_item(row) if row["status"] is State.PENDING else None,
-        looks_again_at=row["run_at"] if _looks_again_later(row) else None,
+        why=note_of_item(row) if pending else None,
+        looks_again_at=row["run_at"]
+        if pending and row["cause"] == "not_found" and row["run_at"] > row["read_at"]
+        else None,
     )
-
-
-def _looks_again_later(row: Mapping[str, Any]) -> bool:
-    return row["status"] is State.PENDING and row["cause"] == "not_found" and bool(row["run_at"] > row["read_at"])
 
 
 def summary(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, str]:

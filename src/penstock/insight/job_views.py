@@ -50,7 +50,7 @@ class JobDetails:
 async def page(connection: Connection, *, before: int | None, owner: str | None, limit: int) -> list[JobView]:
     """Newest first; counts of all of them in one statement."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        return await _views(connection, await jobs.listing(connection, before=before, owner=owner, limit=limit))
+        return await _views(connection, await jobs.listing(connection, before, owner, limit))
 
 
 async def these(connection: Connection, job_ids: Sequence[int]) -> list[JobView]:

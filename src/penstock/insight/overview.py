@@ -6,13 +6,16 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from penstock.brokers.broker_stages import queue_name
-from penstock.brokers.stage_transports import StageTransport, stage_transport, told_by_workers
+from penstock.brokers.stage_transports import StageTransport, queue_name, stage_transport, told_by_workers
 from penstock.config import Settings
 from penstock.errors import NotKnown
-from penstock.insight.attention import OLD_SKEW_SECONDS, Attention, attention_of, of_brokers, of_messages, of_skew
 from penstock.insight.history import slow_seconds
-from penstock.insight.stage_views import StageView
+from penstock.insight.stage_views import (
+    OLD_SKEW_SECONDS,
+    Attention,
+    StageView,
+    attention_of,
+)
 from penstock.insight.waiting import Waiting, cause_of, limited_by, paused_stage
 from penstock.insight.worker_views import ProcessorView, WorkerView, processors_by_state, view_of_worker
 from penstock.observe.stage_measures import share
@@ -78,12 +81,7 @@ async def overview(connection: Connection, settings: Settings | None = None) -> 
         size_bytes=taken["size_bytes"],
         workers=tuple(view_of_worker(one) for one in found),
         stages=views,
-        attention=(
-            *attention_of(views, bool(found), loads),
-            *of_skew(skewed),
-            *of_brokers(views),
-            *of_messages(unread),
-        ),
+        attention=tuple(attention_of(views, loads, any_worker=bool(found), skewed=skewed, unread=unread)),
         newest_dead_letters=dead.rows,
         run_p95_seconds=slow_seconds(list(seen.spread.values()), RUN_BUCKETS),
         wait_p95_seconds=slow_seconds(list(seen.spread.values()), WAIT_BUCKETS),

@@ -56,7 +56,8 @@ _NOT_DUE: dict[str | None, Reason] = {
     "throttled": Reason.THROTTLED,
     CAUSE: Reason.VERSION_SKEW,
 }
-_LATER = frozenset({*_NOT_DUE.values(), Reason.SNOOZED})
+# It waits for its `run_at`.
+LATER = frozenset({*_NOT_DUE.values(), Reason.SNOOZED})
 _PAUSED = frozenset({Reason.STAGE_PAUSED, Reason.JOB_PAUSED, Reason.LANE_PAUSED})
 
 
@@ -136,7 +137,7 @@ class Cause:
     @property
     def due_later(self) -> bool:
         """Nothing of the stage is due before then."""
-        return self.reason in _LATER
+        return self.reason in LATER
 
 
 def cause_of(seen: Waiting, *, stage: str | None = None, later: str | None = None) -> Cause | None:

@@ -1,7 +1,9 @@
-"""Counts events for metrics. Runners send what they counted to their supervisor, which exposes it."""
+"""Counts events for metrics, and adds up run and wait times. Runners send what was added since the last time to their
+supervisor, which exposes it.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.events import Event
 
@@ -86,3 +88,43 @@ class Counter:
     def _add(self, name: str, n: int, **labels: str | int) -> None:
         key = (name, tuple(sorted(labels.items())))
         self._counts[key] = self._counts.get(key, 0) + n
+
+
+# metric → what it measures; each per stage, as a sum and a count.
+TIMES: dict[str, str] = {
+    "penstock_run_seconds": "how long handlers ran",
+    "penstock_wait_seconds": "how long tasks were due before they were claimed; some of every claim are measured",
+}
+
+
+class Pace(Protocol):
+    """What a runner keeps per stage."""
+
+    runs: int
+    run_seconds: float
+    waits: int
+    wait_seconds: float
+
+
+class Timings:
+    """Remembers what was told already."""
+
+    def __init__(self, paces: Mapping[str, Pace]) -> None:
+        self._paces = paces
+        self._told: dict[str, tuple[int, float, int, float]] = {}
+
+    def take(self) -> list[list[Any]]:
+        """In the shape of ``Counter.take``: [metric, labels, n]."""
+        taken: list[list[Any]] = []
+        for stage, pace in self._paces.items():
+            now = (pace.runs, pace.run_seconds, pace.waits, pace.wait_seconds)
+            before = self._told.get(stage, (0, 0.0, 0, 0.0))
+            self._told[stage] = now
+            runs, run_seconds, waits, wait_seconds = (new - old for new, old in zip(now, before, strict=True))
+            if runs:
+                taken.append(["penstock_run_seconds_sum", {"stage": stage}, run_seconds])
+                taken.append(["penstock_run_seconds_count", {"stage": stage}, runs])
+            if waits:
+                taken.append(["penstock_wait_seconds_sum", {"stage": stage}, wait_seconds])
+                taken.append(["penstock_wait_seconds_count", {"stage": stage}, waits])
+        return taken

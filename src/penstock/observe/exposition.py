@@ -5,8 +5,10 @@ are the same wherever they are read: take the maximum, not the sum.
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -14,9 +16,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from penstock.errors import DatabaseError
-from penstock.observe.counter import COUNTERS, Counter, Key
-from penstock.observe.stage_measures import Sample, measured
-from penstock.observe.timings import TIMES
+from penstock.observe.counter import COUNTERS, TIMES, Counter, Key
+from penstock.observe.stage_measures import measured
 from penstock.observe.wording import stage_label
 from penstock.storage import dead_messages, reads, workers
 from penstock.storage.database import passing
@@ -68,19 +69,19 @@ _FROM_ZERO = frozenset(
     }
 )
 
+# By gauge and by the values of its labels.
+Samples = dict[str, dict[tuple[str, ...], float]]
 Connect = Callable[[], AbstractAsyncContextManager[Any]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerView:
     """What the exposition asks of a runner process: its worker id, its last status, whether it is ready."""
 
-    __slots__ = ("ready", "status", "told_at", "worker")
-
-    def __init__(self, *, worker: int, status: Mapping[str, Any], ready: bool, told_at: float) -> None:
-        self.worker = worker
-        self.status = status
-        self.ready = ready
-        self.told_at = told_at
+    worker: int
+    status: Mapping[str, Any]
+    ready: bool
+    told_at: float
 
 
 class Exposition(Collector):
@@ -91,7 +92,7 @@ class Exposition(Collector):
         self._connect = connect
         self._runners = runners
         self._totals: dict[Key, float] = {}
-        self._gauges: dict[str, list[Sample]] = {}
+        self._gauges: Samples = {}
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
 
@@ -103,11 +104,11 @@ class Exposition(Collector):
 
     async def render(self) -> bytes:
         # The database first: it names stages that this supervisor does not serve.
-        self._gauges = self._of_runners() | await self._of_database()
+        self._gauges = _of_runners(self._runners()) | await self._of_database()
         self.counted(self._counter.take())
         return generate_latest(self._registry)
 
-    async def _of_database(self) -> dict[str, list[Sample]]:
+    async def _of_database(self) -> Samples:
         try:
             async with self._connect() as connection:
                 await require_writes(connection)
@@ -117,53 +118,30 @@ class Exposition(Collector):
         except Exception as error:
             if not (passing(error) or isinstance(error, DatabaseError)):
                 raise
-            return {"penstock_database_up": [((), 0)]}
-        found: dict[str, list[Sample]] = {
-            "penstock_database_up": [((), 1)],
-            "penstock_workers_live": [((), live)],
-            "penstock_dead_messages_open": [((name,), dead.get(name, 0)) for name in ("redis", "rabbitmq")],
-        }
+            return {"penstock_database_up": {(): 0}}
+        found: Samples = defaultdict(dict)
+        found["penstock_database_up"][()] = 1
+        found["penstock_workers_live"][()] = live
+        found["penstock_dead_messages_open"] = {(name,): dead.get(name, 0) for name in ("redis", "rabbitmq")}
         for stage in stages:
             label = (stage_label(stage["pipeline"], stage["name"]),)
             self._counter.know({stage["id"]: label[0]})
             oldest = stage["oldest_at"]
             waited = (stage["read_at"] - oldest).total_seconds() if oldest is not None else 0.0
-            found.setdefault("penstock_stage_waiting", []).append((label, stage["waiting"]))
-            found.setdefault("penstock_stage_running", []).append((label, stage["running"]))
-            found.setdefault("penstock_stage_oldest_wait_seconds", []).append((label, waited))
-            found.setdefault("penstock_stage_paused", []).append((label, int(stage["paused_at"] is not None)))
-            for name, sample in measured(label[0], rates.get(stage["id"], {})):
-                found.setdefault(name, []).append(sample)
+            found["penstock_stage_waiting"][label] = stage["waiting"]
+            found["penstock_stage_running"][label] = stage["running"]
+            found["penstock_stage_oldest_wait_seconds"][label] = waited
+            found["penstock_stage_paused"][label] = int(stage["paused_at"] is not None)
+            for name, labels, value in measured(label[0], rates.get(stage["id"], {})):
+                found[name][labels] = value
         return found
-
-    def _of_runners(self) -> dict[str, list[Sample]]:
-        runners = self._runners()
-        processors: dict[tuple[str, ...], float] = {}
-        inboxes: dict[tuple[str, ...], float] = {}
-        polls: list[Sample] = []
-        for runner in runners:
-            for stage, seen in runner.status.get("stages", {}).items():
-                inboxes[(stage,)] = inboxes.get((stage,), 0) + seen["inbox"]
-                for state, n in seen["processors"].items():
-                    processors[(stage, state)] = processors.get((stage, state), 0) + n
-            if (polled := runner.status.get("polled_seconds_ago")) is not None:
-                polls.append(((str(runner.worker),), polled + time.monotonic() - runner.told_at))
-        return {
-            "penstock_processors": list(processors.items()),
-            "penstock_inbox": list(inboxes.items()),
-            "penstock_seconds_since_poll": polls,
-            **_of_controllers(runners),
-            "penstock_broker_away_seconds": _of_brokers(runners),
-            "penstock_runners": [((), len(runners))],
-            "penstock_runners_ready": [((), sum(1 for runner in runners if runner.ready))],
-        }
 
     def collect(self) -> Iterator[Metric]:
         yield from self._counters()
         yield from self._summaries()
         for name, (labels, says) in GAUGES.items():
             gauge = GaugeMetricFamily(name, says, labels=labels)
-            for values, value in self._gauges.get(name, ()):
+            for values, value in self._gauges.get(name, {}).items():
                 gauge.add_metric(values, value)
             yield gauge
 
@@ -189,31 +167,33 @@ class Exposition(Collector):
             yield family
 
 
-def _of_brokers(runners: Sequence[RunnerView]) -> list[Sample]:
-    """The longest, over the runners and stages that use the broker. It goes on after what was told last."""
-    found: dict[tuple[str, ...], float] = {}
+def _of_runners(runners: Sequence[RunnerView]) -> Samples:
+    """What they hold, what their controllers decided (the reasons are in their status), and how long a broker has been
+    away: the longest, over the runners and stages that use it. Times go on after what was told last."""
+    found: Samples = defaultdict(dict)
+    found["penstock_runners"][()] = len(runners)
+    found["penstock_runners_ready"][()] = sum(1 for runner in runners if runner.ready)
     for runner in runners:
-        since_told = time.monotonic() - runner.told_at
-        for seen in runner.status.get("stages", {}).values():
-            if (transport := seen.get("transport", "postgres")) != "postgres":
-                away = seen.get("away_seconds", 0.0)
-                found[(transport,)] = max(found.get((transport,), 0.0), away + since_told if away else 0.0)
-    return list(found.items())
-
-
-def _of_controllers(runners: Sequence[RunnerView]) -> dict[str, list[Sample]]:
-    """What the controllers of each runner decided; their reasons are in its status."""
-    sizes: list[Sample] = []
-    factors: list[Sample] = []
-    spacings: list[Sample] = []
-    for runner in runners:
+        worker, since_told = str(runner.worker), time.monotonic() - runner.told_at
+        if (polled := runner.status.get("polled_seconds_ago")) is not None:
+            found["penstock_seconds_since_poll"][worker,] = polled + since_told
         for stage, seen in runner.status.get("stages", {}).items():
-            who = (str(runner.worker), stage)
+            _add(found["penstock_inbox"], (stage,), seen["inbox"])
+            for state, n in seen["processors"].items():
+                _add(found["penstock_processors"], (stage, state), n)
             if (claim := seen.get("claim")) is not None:
-                sizes.append((who, claim["size"]))
+                found["penstock_claim_size"][worker, stage] = claim["size"]
             for cause in ("cpu", "memory", "errors"):
                 if (factor := seen.get(f"{cause}_factor")) is not None:
-                    factors.append(((*who, cause), factor))
+                    found["penstock_claim_factor"][worker, stage, cause] = factor
             if (spacing := seen.get("retry_spacing")) is not None:
-                spacings.append((who, spacing))
-    return {"penstock_claim_size": sizes, "penstock_claim_factor": factors, "penstock_retry_spacing": spacings}
+                found["penstock_retry_spacing"][worker, stage] = spacing
+            if (transport := seen.get("transport", "postgres")) != "postgres":
+                away = seen.get("away_seconds", 0.0)
+                before = found["penstock_broker_away_seconds"].get((transport,), 0.0)
+                found["penstock_broker_away_seconds"][transport,] = max(before, away + since_told if away else 0.0)
+    return found
+
+
+def _add(samples: dict[tuple[str, ...], float], labels: tuple[str, ...], n: float) -> None:
+    samples[labels] = samples.get(labels, 0) + n

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Affected, load
 
 _sql = load("audit")
 _LOOKED_AT = 5000
@@ -58,18 +58,9 @@ class AuditPage:
 
 async def append(connection: Any, entry: Entry) -> None:
     """On the connection, and in the transaction, of the act itself where there is one."""
-    await connection.execute(
-        _sql.append,
-        entry.actor,
-        entry.ip,
-        entry.action,
-        entry.kind,
-        entry.object,
-        entry.owner,
-        entry.request_id,
-        entry.look,
-        orjson.dumps(entry.details).decode(),
-    )
+    who, what = (entry.actor, entry.ip), (entry.action, entry.kind, entry.object, entry.owner)
+    details = orjson.dumps(entry.details).decode()
+    await connection.execute(_sql.append, *who, *what, entry.request_id, entry.look, details)
 
 
 async def page(
@@ -77,16 +68,8 @@ async def page(
 ) -> AuditPage:
     """Newest first. ``looked_at`` bounds how many entries one page may look at."""
     lowest, highest = await _ids_of(connection, chosen)
-    values: list[Any] = [
-        min(before_id, highest + 1),
-        looked_at,
-        limit,
-        chosen.actor,
-        chosen.action,
-        chosen.kind,
-        chosen.object,
-    ]
-    values += [chosen.since, chosen.until, lowest, chosen.looks]
+    wanted = (chosen.actor, chosen.action, chosen.kind, chosen.object, chosen.since, chosen.until)
+    values = (min(before_id, highest + 1), looked_at, limit, *wanted, lowest, chosen.looks)
     if chosen.concerning is not None:
         rows = await connection.fetch(_sql.newest_concerning, *values, chosen.concerning)
     elif chosen.kind is not None and chosen.object is not None:
@@ -112,10 +95,8 @@ async def _ids_of(connection: Any, chosen: AuditFilter) -> tuple[int, int]:
     return lowest, highest
 
 
-async def forget(connection: Any, kept_seconds: float, batch: int) -> int:
-    """Returns how many are gone."""
-    status: str = await connection.execute(_sql.forget, kept_seconds, batch)
-    return int(status.rsplit(maxsplit=1)[-1])
+# Returns how many are gone.
+forget = Affected[[float, int]](_sql.forget)  # kept_seconds, batch
 
 
 def _entry(row: Any) -> StoredEntry:

@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Changed, Connection, Record, Value, load
 
 _sql = load("callbacks")
-Connection = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,32 +27,16 @@ class Looked:
     ended: tuple[int, ...]
 
 
-async def set_callback(connection: Connection, job_id: int, callback: str) -> int | None:
-    """How many bytes its arguments have; None: the job has a callback already, or is gone."""
-    size_bytes: int | None = await connection.fetchval(_sql.set, job_id, callback)
-    return size_bytes
-
-
-async def get(connection: Connection, job_id: int) -> Callback | None:
-    row = await connection.fetchrow(_sql.get, job_id)
-    return None if row is None else Callback(**dict(row))
+# How many bytes its arguments have; None: the job has a callback already, or is gone.
+set_callback = Value[[int, str], int | None](_sql.set)  # job_id, callback
+get = Record[[int], Callback](_sql.get, Callback)
+# False: somebody else calls it back now, or did.
+hold = Changed[[int]](_sql.hold)
+# The callback's task. None: the job has work again, or was deleted meanwhile.
+fire = Value[[int], int | None](_sql.fire)
+fail = Changed[[int, str]](_sql.fail)  # job_id, problem
 
 
 async def due(connection: Connection, *, after: int, limit: int) -> Looked:
     row = await connection.fetchrow(_sql.due, after, limit)
     return Looked(count=row["looked"], last_id=row["last_id"], ended=tuple(row["ended"]))
-
-
-async def hold(connection: Connection, job_id: int) -> bool:
-    """False: somebody else calls it back now, or did."""
-    return await connection.fetchval(_sql.hold, job_id) is not None
-
-
-async def fire(connection: Connection, job_id: int) -> int | None:
-    """The callback's task. None: the job has work again, or was deleted meanwhile."""
-    task_id: int | None = await connection.fetchval(_sql.fire, job_id)
-    return task_id
-
-
-async def fail(connection: Connection, job_id: int, problem: str) -> bool:
-    return await connection.fetchval(_sql.fail, job_id, problem) is not None

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from penstock.model import Claimed, Earlier
-from penstock.storage.queries import load
+from penstock.storage.queries import Connection, Records, Value, load
 
 _sql = load("checkpoints")
-Connection = Any
 
 # Results up to this size come with the claim, one query for all of it.
 _SMALL_BYTES = 16 * 1024
@@ -50,10 +49,5 @@ async def earlier(
             )
 
 
-async def of_stage(connection: Connection, task_id: int, stage: str) -> str | None:
-    result: str | None = await connection.fetchval(_sql.of_stage, task_id, stage)
-    return result
-
-
-async def of_task(connection: Connection, task_id: int) -> list[dict[str, Any]]:
-    return [dict(row) for row in await connection.fetch(_sql.of_task, task_id)]
+of_stage = Value[[int, str], str | None](_sql.of_stage)  # task_id, stage
+of_task = Records[[int], dict[str, Any]](_sql.of_task, dict)

@@ -1,15 +1,13 @@
 """Circuits of limiter keys, one for the whole fleet. One function per query of ``sql/circuits.sql``."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.errors import InvalidSetting
 from penstock.model import LONGEST_SECONDS
 from penstock.storage.limits import checked_key, whole_number
-from penstock.storage.queries import load
+from penstock.storage.queries import Changed, Command, Connection, Record, Value, load
 
 _sql = load("circuits")
-Connection = Any
 
 MOST_FAILURES = 1_000_000
 
@@ -25,7 +23,7 @@ class Failed:
 
 
 def check(key: str, failures: object, seconds: object) -> None:
-    """Before anything is stored: a limit is not changed by half."""
+    """Raises InvalidSetting."""
     if not whole_number(failures, 1, MOST_FAILURES):
         raise InvalidSetting(
             f"circuit_failures of limit {key!r}", failures, f"it has to be a whole number from 1 to {MOST_FAILURES:,}"
@@ -40,27 +38,15 @@ async def configure(connection: Connection, key: str, failures: int, seconds: fl
     await connection.execute(_sql.configure, key, failures, float(seconds))
 
 
-async def remove(connection: Connection, key: str) -> bool:
-    """False: there was none."""
-    return await connection.fetchval(_sql.remove, key) is not None
-
-
-async def failed(connection: Connection, key: str, token: int | None) -> Failed | None:
-    """None: there is no circuit, or it is open and this was not its newest probe."""
-    row = await connection.fetchrow(_sql.failed, key, token)
-    return None if row is None else Failed(**dict(row))
+# False: there was none.
+remove = Changed[[str]](_sql.remove)  # key
+# None: there is no circuit, or it is open and this was not its newest probe.
+failed = Record[[str, int | None], Failed](_sql.failed, Failed)  # key, token
+# The token of the probe; None: somebody else has it, or the circuit is not open any more.
+probe = Value[[str], int | None](_sql.probe)  # key
+give_back = Command[[str, int]](_sql.give_back)  # key, token
 
 
 async def succeeded(connection: Connection, key: str, token: int | None) -> bool:
     """True: this closed the circuit."""
     return await connection.fetchval(_sql.succeeded, key, token) is True
-
-
-async def probe(connection: Connection, key: str) -> int | None:
-    """The token of the probe; None: somebody else has it, or the circuit is not open any more."""
-    token: int | None = await connection.fetchval(_sql.probe, key)
-    return token
-
-
-async def give_back(connection: Connection, key: str, token: int) -> None:
-    await connection.execute(_sql.give_back, key, token)

@@ -1,17 +1,9 @@
 """Counters that no settle waits for. One function per query of ``sql/counts.sql``."""
 
-from typing import Any
-
-from penstock.storage.queries import load
+from penstock.storage.queries import Affected, Value, load
 
 _sql = load("counts")
-Connection = Any
 
 
-async def fold(connection: Connection, batch: int) -> int:
-    return int(await connection.fetchval(_sql.fold, batch))
-
-
-async def expire_statistics(connection: Connection, keep_seconds: float) -> int:
-    answer: str = await connection.execute(_sql.expire_statistics, keep_seconds)
-    return int(answer.rsplit(" ", 1)[-1])
+fold = Value[[int], int](_sql.fold)  # batch
+expire_statistics = Affected[[float]](_sql.expire_statistics)  # keep_seconds

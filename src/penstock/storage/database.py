@@ -7,6 +7,7 @@ raises into our own sentences; ``LOST`` are the errors after which a statement m
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import asyncpg
@@ -22,8 +23,7 @@ from penstock.errors import (
     UnknownTask,
     UsageError,
 )
-from penstock.storage.dialer import Dialer
-from penstock.storage.hosts import InvalidAddress, address
+from penstock.storage.dialer import Dialer, InvalidAddress, address
 
 # How long a connection that failed may take to be given back to its pool.
 _RELEASE_SECONDS = 1.0
@@ -259,23 +259,16 @@ class Link:
     statement only."""
 
     def __init__(self, settings: Settings, url: str, *, purpose: str, lock_timeout_ms: int | None = None) -> None:
-        self._lock_timeout_ms = lock_timeout_ms
-        self._settings = settings
         self._url = url
-        self._purpose = purpose
-        self._dialer = Dialer()
+        self._connect = partial(
+            connect, settings, url, purpose=purpose, lock_timeout_ms=lock_timeout_ms, dialer=Dialer()
+        )
         self._connection: asyncpg.Connection | None = None
 
     async def connection(self) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():
             # Nothing may be awaited between opening and keeping: whoever is cancelled there leaves it open for ever.
-            self._connection = await connect(
-                self._settings,
-                self._url,
-                purpose=self._purpose,
-                lock_timeout_ms=self._lock_timeout_ms,
-                dialer=self._dialer,
-            )
+            self._connection = await self._connect()
         return self._connection
 
     def drop(self) -> None:

@@ -7,11 +7,10 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Connection, Record, load
 from penstock.storage.reads import NEWEST, WINDOW, Place
 
 _sql = load("dead_letters")
-Connection = Any
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = Place(task_id=NEWEST, at=datetime(9999, 1, 1, tzinfo=UTC))
 
@@ -58,18 +57,9 @@ async def page(connection: Connection, wanted: DeadLetterFilter, *, after: Place
     """A page may be empty and have a ``next``: then nothing of what was looked at matched."""
     behind = after or LATEST
     window = WINDOW if wanted.narrows else limit
-    rows = await connection.fetch(
-        _sql.page,
-        behind.at,
-        behind.task_id,
-        wanted.since or _EARLIEST,
-        window,
-        wanted.pipeline,
-        wanted.error_type,
-        wanted.job_id,
-        limit,
-        wanted.owner,
-    )
+    place = (behind.at, behind.task_id, wanted.since or _EARLIEST, window)
+    kind = (wanted.pipeline, wanted.error_type, wanted.job_id)
+    rows = await connection.fetch(_sql.page, *place, *kind, limit, wanted.owner)
     looked, last = rows[0]["looked"], Place(task_id=rows[0]["last_id"] or 0, at=rows[0]["last_at"])
     found = tuple(_letter(row) for row in rows if row["task_id"] is not None)
     if found and len(found) >= limit:
@@ -82,25 +72,14 @@ def _letter(row: Mapping[str, Any]) -> DeadLetter:
     return DeadLetter(**values | {"error": orjson.loads(row["error"] or "{}"), "input": orjson.loads(row["input"])})
 
 
-async def origin(connection: Connection, task_id: int) -> dict[str, Any] | None:
-    row = await connection.fetchrow(_sql.origin, task_id)
-    return None if row is None else dict(row)
+origin = Record[[int], dict[str, Any]](_sql.origin, dict)
 
 
 async def copy(connection: Connection, source: dict[str, Any], new_input: str) -> int:
     """The idempotency key stays with the original: it names a request, and this one was changed by a person."""
-    task_id: int = await connection.fetchval(
-        _sql.copy,
-        source["pipeline"],
-        new_input,
-        source["priority"] or 0,
-        source["lane"],
-        source["owner"],
-        source["job_id"],
-        source["options"],
-        source["trace"],
-        source["task_id"],
-    )
+    new = (source["pipeline"], new_input, source["priority"] or 0)
+    kept = (source[name] for name in ("lane", "owner", "job_id", "options", "trace", "task_id"))
+    task_id: int = await connection.fetchval(_sql.copy, *new, *kept)
     return task_id
 
 

@@ -6,11 +6,10 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Column, Connection, Counted, Pairs, Record, Value, load
 from penstock.storage.reads import NEWEST
 
 _sql = load("dead_messages")
-Connection = Any
 
 # Nothing above 64 KiB can ever be sent again, so this much of a larger one is plenty to see what it is.
 KEPT_BYTES = 1024 * 1024
@@ -83,9 +82,12 @@ async def page(connection: Connection, wanted: MessageFilter, *, after: int | No
     return DeadMessagePage(rows=tuple(rows[:limit]), next=rows[limit - 1]["id"] if len(rows) > limit else None)
 
 
-async def get(connection: Connection, message_id: int) -> dict[str, Any] | None:
-    row = await connection.fetchrow(_sql.get, message_id)
-    return None if row is None else dict(row)
+get = Record[[int], dict[str, Any]](_sql.get, dict)  # message_id
+discard = Column[[Sequence[int]], int](_sql.discard)  # message_ids
+open_counts = Pairs[[], str, int](_sql.open_counts)
+expire = Counted[[float, int]](_sql.expire)  # keep_seconds, batch
+standing = Value[[int], int](_sql.standing)
+now = Value[[], datetime](_sql.now)
 
 
 async def take(connection: Connection, message_id: int, by: str, *, edited: bool) -> bool:
@@ -98,28 +100,6 @@ async def back(
     """``sent``: digest and reason of what was sent again."""
     digests, reasons = [digest for digest, _ in sent], [reason for _, reason in sent]
     return [Kept(*row) for row in await connection.fetch(_sql.back, digests, reasons, since, any_reason)]
-
-
-async def discard(connection: Connection, message_ids: Sequence[int]) -> list[int]:
-    return [row["id"] for row in await connection.fetch(_sql.discard, message_ids)]
-
-
-async def open_counts(connection: Connection) -> dict[str, int]:
-    return {row["transport"]: row["n"] for row in await connection.fetch(_sql.open_counts)}
-
-
-async def expire(connection: Connection, keep_seconds: float, batch: int) -> int:
-    return len(await connection.fetch(_sql.expire, keep_seconds, batch))
-
-
-async def standing(connection: Connection, task_id: int) -> int:
-    found: int = await connection.fetchval(_sql.standing, task_id)
-    return found
-
-
-async def now(connection: Connection) -> datetime:
-    at: datetime = await connection.fetchval(_sql.now)
-    return at
 
 
 def _token(message: DeadMessage) -> str:

@@ -5,14 +5,13 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Changed, Connection, Records, load
 
 _sql = load("duties")
-Connection = Any
 
 
-async def take(connection: Connection, name: str, every_seconds: float) -> bool:
-    return await connection.fetchval(_sql.take, name, every_seconds) is not None
+take = Changed[[str, float]](_sql.take)  # name, every_seconds
+listing = Records[[], dict[str, Any]](_sql.list, dict)
 
 
 async def done(connection: Connection, name: str, took_ms: float, counts: dict[str, int]) -> None:
@@ -27,7 +26,3 @@ async def position(connection: Connection, name: str) -> dict[str, Any] | None:
 
 async def reach(connection: Connection, name: str, position: Mapping[str, Any] | None) -> None:
     await connection.execute(_sql.reach, name, None if position is None else orjson.dumps(position).decode())
-
-
-async def listing(connection: Connection) -> list[dict[str, Any]]:
-    return [dict(row) for row in await connection.fetch(_sql.list)]

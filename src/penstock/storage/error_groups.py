@@ -5,11 +5,10 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Connection, load
 from penstock.storage.reads import WINDOW
 
 _sql = load("error_groups")
-Connection = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

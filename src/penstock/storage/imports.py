@@ -7,10 +7,9 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Command, Connection, Records, load
 
 _sql = load("imports")
-Connection = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +41,12 @@ async def create(connection: Connection, *, job_id: int, file_id: int, kind: str
     await connection.execute(_sql.create, job_id, file_id, kind, orjson.dumps(shape).decode())
 
 
-async def assign(connection: Connection, job_id: int, task_id: int) -> None:
-    await connection.execute(_sql.assign, job_id, task_id)
+assign = Command[[int, int]](_sql.assign)  # job_id, task_id
+_get = Records[[Sequence[int]], Import](_sql.get, Import, json=("shape", "problem"))  # job_ids
 
 
 async def get_many(connection: Connection, job_ids: Sequence[int]) -> dict[int, Import]:
-    return {row["job_id"]: _import(row) for row in await connection.fetch(_sql.get, job_ids)}
+    return {one.job_id: one for one in await _get(connection, job_ids)}
 
 
 async def get(connection: Connection, job_id: int) -> Import | None:
@@ -62,10 +61,3 @@ async def advance(connection: Connection, job_id: int, *, before: int, rows: int
 async def finish(connection: Connection, job_id: int, state: str, problem: Mapping[str, Any] | None = None) -> bool:
     text = None if problem is None else orjson.dumps(problem).decode()
     return await connection.fetchval(_sql.finish, job_id, state, text) is not None
-
-
-def _import(row: Any) -> Import:
-    values = dict(row)
-    for name in ("shape", "problem"):
-        values[name] = None if values[name] is None else orjson.loads(values[name])
-    return Import(**values)

@@ -5,13 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
-
 from penstock.lifecycle import State
-from penstock.storage.queries import load
+from penstock.storage.queries import Command, Connection, Pairs, Value, decoded, load
 
 _sql = load("items")
-Connection = Any
 NEWEST = 2**63 - 1
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9999, 1, 1, tzinfo=UTC)
@@ -87,9 +84,13 @@ async def of_row(connection: Connection, job_id: int, row: int) -> int | None:
     return None
 
 
-async def standing_in(connection: Connection, task_ids: Sequence[int]) -> dict[int, int]:
-    """The last copy of each that was edited."""
-    return {row["origin"]: row["copy"] for row in await connection.fetch(_sql.standing_in, task_ids)}
+# The last copy of each that was edited.
+standing_in = Pairs[[Sequence[int]], int, int](_sql.standing_in)  # task_ids
+pulse = Value[[int], datetime | None](_sql.pulse)
+due_in_job = Value[[int], bool](_sql.due_in_job)
+next_due = Value[[int], datetime | None](_sql.next_due)
+# Until the end of the transaction.
+take_turn = Command[[str]](_sql.take_turn)  # owner
 
 
 async def stood_first(connection: Connection, task_id: int) -> int:
@@ -99,12 +100,8 @@ async def stood_first(connection: Connection, task_id: int) -> int:
 
 async def rows(connection: Connection, task_ids: Sequence[int]) -> list[dict[str, Any]]:
     """In the order asked for; one that is gone is left out."""
-    found = [dict(row) for row in await connection.fetch(_sql.rows, task_ids)]
-    for row in found:
-        for name in ("input", "result", "error"):
-            row[name] = None if row[name] is None else orjson.loads(row[name])
-        row["status"] = State(row["status"])
-    return found
+    found = await connection.fetch(_sql.rows, task_ids)
+    return [decoded(row, "input", "result", "error") | {"status": State(row["status"])} for row in found]
 
 
 async def jobs_with(
@@ -128,26 +125,6 @@ async def jobs_with(
 
 async def of_job(connection: Connection, job_id: int, task_ids: Sequence[int]) -> set[int]:
     return {row["id"] for row in await connection.fetch(_sql.of_job, job_id, task_ids)}
-
-
-async def pulse(connection: Connection, job_id: int) -> datetime | None:
-    at: datetime | None = await connection.fetchval(_sql.pulse, job_id)
-    return at
-
-
-async def due_in_job(connection: Connection, job_id: int) -> bool:
-    due: bool = await connection.fetchval(_sql.due_in_job, job_id)
-    return due
-
-
-async def next_due(connection: Connection, job_id: int) -> datetime | None:
-    at: datetime | None = await connection.fetchval(_sql.next_due, job_id)
-    return at
-
-
-async def take_turn(connection: Connection, owner: str) -> None:
-    """Until the end of the transaction."""
-    await connection.execute(_sql.take_turn, owner)
 
 
 async def load_of_owner(connection: Connection, owner: str) -> tuple[int, int]:

@@ -7,10 +7,9 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Connection, load
 
 _sql = load("job_lists")
-Connection = Any
 FROM_THE_NEWEST = 2**63 - 1
 _PACE_LOOKED_AT = 3000
 
@@ -61,8 +60,7 @@ async def window(
 
 
 async def paces(connection: Connection, job_ids: Sequence[int]) -> dict[int, float]:
-    rows = await connection.fetch(_sql.paces, job_ids, _PACE_LOOKED_AT)
-    return {row["job_id"]: row["per_second"] for row in rows}
+    return dict(await connection.fetch(_sql.paces, job_ids, _PACE_LOOKED_AT))
 
 
 async def heads(connection: Connection, job_ids: Sequence[int]) -> dict[int, list[Mapping[str, Any]]]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Changed, Column, Connection, Record, Records, Value, load
 
 _sql = load("jobs")
-Connection = Any
+_JSON = ("metadata",)
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -32,18 +32,18 @@ async def create(
     return found, False
 
 
-async def by_idempotency_key(connection: Connection, pipeline: str, idempotency_key: str) -> int | None:
-    job: int | None = await connection.fetchval(_sql.by_idempotency_key, pipeline, idempotency_key)
-    return job
-
-
-async def get(connection: Connection, job_id: int) -> dict[str, Any] | None:
-    row = await connection.fetchrow(_sql.get, job_id)
-    return None if row is None else _job(row)
-
-
-async def get_many(connection: Connection, job_ids: Sequence[int]) -> list[dict[str, Any]]:
-    return [_job(row) for row in await connection.fetch(_sql.get_many, job_ids)]
+by_idempotency_key = Value[[str, str], int | None](_sql.by_idempotency_key)  # pipeline, idempotency_key
+get = Record[[int], dict[str, Any]](_sql.get, dict, json=_JSON)
+get_many = Records[[Sequence[int]], dict[str, Any]](_sql.get_many, dict, json=_JSON)  # job_ids
+# Newest first.
+listing = Records[[int | None, str | None, int], dict[str, Any]](_sql.list, dict, json=_JSON)  # before, owner, limit
+pause = Changed[[int, str, str | None]](_sql.pause)  # job_id, by, reason
+resume = Changed[[int]](_sql.resume)
+cancel = Changed[[int, str]](_sql.cancel)  # job_id, by
+deleted = Column[[int], int](_sql.deleted)  # limit
+# How many tasks were taken away; running ones stay until they have let go.
+remove_rows = Value[[int, int], int](_sql.remove_rows)  # job_id, batch
+database_now = Value[[], datetime](_sql.now)
 
 
 async def metadata_of(connection: Connection, job_ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
@@ -51,36 +51,11 @@ async def metadata_of(connection: Connection, job_ids: Sequence[int]) -> dict[in
     return {row["id"]: orjson.loads(row["metadata"]) for row in rows}
 
 
-async def listing(connection: Connection, *, before: int | None, owner: str | None, limit: int) -> list[dict[str, Any]]:
-    return [_job(row) for row in await connection.fetch(_sql.list, before, owner, limit)]
-
-
-async def pause(connection: Connection, job_id: int, by: str, reason: str | None) -> bool:
-    return await connection.fetchval(_sql.pause, job_id, by, reason) is not None
-
-
-async def resume(connection: Connection, job_id: int) -> bool:
-    return await connection.fetchval(_sql.resume, job_id) is not None
-
-
-async def cancel(connection: Connection, job_id: int, by: str) -> bool:
-    return await connection.fetchval(_sql.cancel, job_id, by) is not None
-
-
 async def delete(connection: Connection, job_id: int, by: str) -> bool:
     """Cancelled first, unless it was: nothing of it may go on unseen."""
     async with connection.transaction():
         await cancel(connection, job_id, by)
         return await connection.fetchval(_sql.delete, job_id) is not None
-
-
-async def deleted(connection: Connection, limit: int) -> list[int]:
-    return [row["id"] for row in await connection.fetch(_sql.deleted, limit)]
-
-
-async def remove_rows(connection: Connection, job_id: int, batch: int) -> int:
-    """How many tasks were taken away; running ones stay until they have let go."""
-    return int(await connection.fetchval(_sql.remove_rows, job_id, batch))
 
 
 async def remove(connection: Connection, job_id: int, *, after_seconds: float) -> bool:
@@ -105,11 +80,6 @@ async def finished_tasks(
     return [FinishedTask(**row) for row in rows]
 
 
-async def database_now(connection: Connection) -> datetime:
-    now: datetime = await connection.fetchval(_sql.now)
-    return now
-
-
 async def expire(connection: Connection, keep_seconds: float, batch: int = 1000) -> int:
     """Two statements in one transaction: hold what looks empty, then look again with a newer snapshot."""
     async with connection.transaction():
@@ -119,9 +89,3 @@ async def expire(connection: Connection, keep_seconds: float, batch: int = 1000)
         lanes = [row["lane"] for row in rows]
         count: int = await connection.fetchval(_sql.expire, list({row["job"] for row in rows}), lanes)
         return count
-
-
-def _job(row: Any) -> dict[str, Any]:
-    job = dict(row)
-    job["metadata"] = orjson.loads(job["metadata"])
-    return job

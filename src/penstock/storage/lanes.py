@@ -4,11 +4,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from penstock.model import LaneView
-from penstock.storage.queries import load
+from penstock.storage.queries import Connection, Counted, Records, Value, load
 from penstock.storage.stages import Limits
 
 _sql = load("lanes")
-Connection = Any
 
 
 async def served(connection: Connection, pipelines: Sequence[str]) -> tuple[list[LaneView], list[Limits]]:
@@ -39,34 +38,16 @@ async def open_lane(
     return int(await connection.fetchval(_sql.open, pipeline, key, priority, owner, job_id))
 
 
-async def of_job(connection: Connection, job_id: int) -> list[dict[str, Any]]:
-    return [dict(row) for row in await connection.fetch(_sql.of_job, job_id)]
-
-
-async def follow_jobs(connection: Connection) -> int:
-    return len(await connection.fetch(_sql.follow_jobs))
-
-
-async def job_of_key(connection: Connection, pipeline: str, key: str) -> int | None:
-    """The job a lane belongs to; what is decided about it is decided about the job."""
-    job: int | None = await connection.fetchval(_sql.job_of_key, pipeline, key)
-    return job
-
-
-async def reprioritise_job(connection: Connection, job_id: int, priority: int) -> int:
-    return len(await connection.fetch(_sql.reprioritise_job, job_id, priority))
-
-
-async def pause(connection: Connection, pipeline: str, key: str, by: str, reason: str | None) -> int:
-    return len(await connection.fetch(_sql.pause, pipeline, key, by, reason))
-
-
-async def resume(connection: Connection, pipeline: str, key: str) -> int:
-    return len(await connection.fetch(_sql.resume, pipeline, key))
-
-
-async def cancel(connection: Connection, pipeline: str, key: str, by: str) -> int:
-    return len(await connection.fetch(_sql.cancel, pipeline, key, by))
+of_job = Records[[int], dict[str, Any]](_sql.of_job, dict)
+follow_jobs = Counted[[]](_sql.follow_jobs)
+# The job a lane belongs to; what is decided about it is decided about the job.
+job_of_key = Value[[str, str], int | None](_sql.job_of_key)  # pipeline, key
+reprioritise_job = Counted[[int, int]](_sql.reprioritise_job)  # job_id, priority
+pause = Counted[[str, str, str, str | None]](_sql.pause)  # pipeline, key, by, reason
+resume = Counted[[str, str]](_sql.resume)  # pipeline, key
+cancel = Counted[[str, str, str]](_sql.cancel)  # pipeline, key, by
+activate_woken = Counted[[]](_sql.activate_woken)
+activate_stranded = Counted[[]](_sql.activate_stranded)
 
 
 async def configure(
@@ -79,14 +60,6 @@ async def configure(
     max_running: int | None = None,
 ) -> int:
     return len(await connection.fetch(_sql.configure, pipeline, key, weight, set_limit, max_running))
-
-
-async def activate_woken(connection: Connection) -> int:
-    return len(await connection.fetch(_sql.activate_woken))
-
-
-async def activate_stranded(connection: Connection) -> int:
-    return len(await connection.fetch(_sql.activate_stranded))
 
 
 async def deactivate_idle(connection: Connection, *, batch: int, idle_seconds: float) -> int:

@@ -9,13 +9,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from penstock.errors import InvalidSetting
-from penstock.storage.queries import load
+from penstock.storage.queries import Changed, Command, Connection, Record, Records, load
 
 _sql = load("limits")
-Connection = Any
 
 LONGEST_KEY = 500
 _BATCH = 1000
@@ -161,13 +159,12 @@ async def take(
     )
 
 
-async def standing(connection: Connection, key: str) -> LimitFigures | None:
-    row = await connection.fetchrow(_sql.standing, key)
-    return None if row is None else LimitFigures(**dict(row))
-
-
-async def known(connection: Connection, keys: Sequence[str]) -> list[KnownLimit]:
-    return [KnownLimit(**dict(row)) for row in await connection.fetch(_sql.known, list(keys))]
+standing = Record[[str], LimitFigures](_sql.standing, LimitFigures)  # key
+known = Records[[Sequence[str]], KnownLimit](_sql.known, KnownLimit)  # keys
+empty = Command[[float]](_sql.empty)  # after_seconds
+touch = Command[[Sequence[str]]](_sql.touch)  # keys
+# False: there was no such limit.
+remove = Changed[[str]](_sql.remove)  # key
 
 
 async def move(connection: Connection, store: str, number: int, *, unsteady_seconds: float) -> bool:
@@ -175,16 +172,8 @@ async def move(connection: Connection, store: str, number: int, *, unsteady_seco
     return await connection.fetchval(_sql.move, store, number, unsteady_seconds) is not None
 
 
-async def empty(connection: Connection, after_seconds: float) -> None:
-    await connection.execute(_sql.empty, after_seconds)
-
-
-async def touch(connection: Connection, keys: Sequence[str]) -> None:
-    await connection.execute(_sql.touch, list(keys))
-
-
 async def store(connection: Connection) -> Store:
-    return Store(**dict(await connection.fetchrow(_sql.store)))
+    return Store(**await connection.fetchrow(_sql.store))
 
 
 async def penalise(connection: Connection, key: str, retry_after_seconds: float, reason: str | None) -> Block:
@@ -201,11 +190,6 @@ async def configure(connection: Connection, key: str, rate: float, burst: int = 
 
 async def listing(connection: Connection, *, after: str = "", limit: int | None = None) -> list[LimitView]:
     return [LimitView(**dict(row)) for row in await connection.fetch(_sql.listing, after, limit)]
-
-
-async def remove(connection: Connection, key: str) -> bool:
-    """False: there was no such limit."""
-    return await connection.fetchval(_sql.remove, key) is not None
 
 
 async def forget_passed_blocks(connection: Connection, *, older_than_seconds: float) -> int:

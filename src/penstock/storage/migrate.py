@@ -23,6 +23,7 @@ from penstock.errors import DatabaseUnavailable, InvalidExtension, SchemaOutOfDa
 from penstock.extension import Extension
 
 _LOCK = 0x70656E73746F636B  # "penstock"
+_LOCK_TIMEOUT, _TRIES = "2000ms", 30
 _BASE = """
 create schema if not exists penstock;
 create table if not exists penstock.migrations (
@@ -69,13 +70,9 @@ class Migration:
 Applied = set[tuple[str, int | None]]
 
 
+@cache
 def migrations() -> tuple[Migration, ...]:
     """All of Penstock itself, oldest first. Numbers that are missing went to extensions."""
-    return _own()
-
-
-@cache
-def _own() -> tuple[Migration, ...]:
     return tuple(_read(files("penstock.storage").joinpath("migrations")))
 
 
@@ -202,8 +199,6 @@ async def migrate(
     connection: Any,
     further: Sequence[Migration] = (),
     *,
-    lock_timeout_seconds: float = 2.0,
-    tries: int = 30,
     tell: Callable[[str], None] = lambda line: None,
 ) -> tuple[Migration, ...]:
     """Bring the schema up to date; returns what was applied. What an earlier release applied for an extension is
@@ -218,7 +213,7 @@ async def migrate(
     done = []
     for migration in await pending(connection, further):
         tell(f"applying {migration.label}")
-        if await _apply(connection, migration, lock_timeout_seconds, tries, tell):
+        if await _apply(connection, migration, tell):
             done.append(migration)
     return tuple(done)
 
@@ -228,28 +223,20 @@ async def _take_turn(connection: Any) -> None:
     await connection.execute("select pg_advisory_xact_lock($1)", _LOCK)
 
 
-async def _apply(
-    connection: Any,
-    migration: Migration,
-    lock_timeout_seconds: float,
-    tries: int,
-    tell: Callable[[str], None],
-) -> bool:
+async def _apply(connection: Any, migration: Migration, tell: Callable[[str], None]) -> bool:
     """False where another migration was quicker."""
-    for attempt in range(1, tries + 1):
+    for attempt in range(1, _TRIES + 1):
         try:
             async with connection.transaction():
                 await _take_turn(connection)
                 if migration.is_in(await _applied(connection)):
                     return False
-                await connection.execute(
-                    "select set_config('lock_timeout', $1, true)", f"{int(lock_timeout_seconds * 1000)}ms"
-                )
+                await connection.execute("select set_config('lock_timeout', $1, true)", _LOCK_TIMEOUT)
                 await connection.execute(migration.sql)
                 await connection.execute(_record(migration))
             return True
         except asyncpg.LockNotAvailableError:
-            tell(f"a table is locked; retrying (attempt {attempt} of {tries})")
+            tell(f"a table is locked; retrying (attempt {attempt} of {_TRIES})")
             await asyncio.sleep(min(0.2 * attempt, 2.0))
         except asyncpg.PostgresError as error:
             if not migration.extension or not str(error.sqlstate).startswith(_MISTAKES):
@@ -257,6 +244,6 @@ async def _apply(
             problem = f"its migration {migration.version:04d} {migration.name} failed: {error}"
             raise InvalidExtension(name=migration.extension, problem=problem) from error
     raise DatabaseUnavailable(
-        what=f"migration {migration.label.rpartition(' ')[0]} got no lock in {tries} tries",
+        what=f"migration {migration.label.rpartition(' ')[0]} got no lock in {_TRIES} tries",
         next_step="`penstock doctor` shows the blocking transaction; end it and run `penstock migrate` again.",
     )

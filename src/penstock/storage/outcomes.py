@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Connection, Pairs, load
 
 _sql = load("outcomes")
-Connection = Any
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
@@ -36,11 +34,9 @@ async def reprocess(
     return [row["task_id"] for row in rows]
 
 
-async def hold_ended(
-    connection: Connection, task_ids: Sequence[int], statuses: Sequence[int], until: datetime
-) -> dict[int, int | None]:
-    """Those that have ended so, with their jobs; held until the transaction ends."""
-    return dict(await connection.fetch(_sql.hold_ended, task_ids, statuses, until))
+# Those that have ended so, with their jobs; held until the transaction ends.
+# task_ids, statuses, until
+hold_ended = Pairs[[Sequence[int], Sequence[int], datetime], int, int | None](_sql.hold_ended)
 
 
 async def replace(connection: Connection, task_id: int, copy_id: int, by: str) -> bool:

@@ -6,10 +6,9 @@ from typing import Any
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Command, Connection, Records, load
 
 _sql = load("preferences")
-Connection = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,15 +19,14 @@ class Stored:
     changed_at: datetime
 
 
+_all = Records[[], Stored](_sql.all, Stored, json=("value",))
+remove = Command[[str]](_sql.remove)
+
+
 async def all_stored(connection: Connection) -> dict[str, Stored]:
     """By name; also those that a newer or older release knows."""
-    rows = await connection.fetch(_sql.all)
-    return {row["name"]: Stored(**{**row, "value": orjson.loads(row["value"])}) for row in rows}
+    return {one.name: one for one in await _all(connection)}
 
 
 async def put(connection: Connection, name: str, value: Any, *, changed_by: str) -> None:
     await connection.execute(_sql.put, name, orjson.dumps(value).decode(), changed_by)
-
-
-async def remove(connection: Connection, name: str) -> None:
-    await connection.execute(_sql.remove, name)

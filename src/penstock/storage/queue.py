@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from penstock.lifecycle import State
 from penstock.model import Advance, Claimed, Finish, Release
-from penstock.storage.queries import load
+from penstock.storage.queries import Column, Counted, Pairs, load
 
 _sql = load("queue")
 
@@ -27,17 +27,19 @@ class LaneClaim:
     after: tuple[datetime, int] = FRONT
 
 
-async def claim(connection: Connection, wanted: Sequence[LaneClaim], limit: int, worker: int) -> list[Claimed]:
-    rows = await connection.fetch(
-        _sql.claim,
-        [w.stage for w in wanted],
-        [w.lane for w in wanted],
-        [w.quota for w in wanted],
-        [w.after[0] for w in wanted],
-        [w.after[1] for w in wanted],
-        limit,
-        worker,
+def lane_columns(wanted: Sequence[LaneClaim]) -> tuple[list[Any], ...]:
+    """As the first five parameters of the statements that look into lanes."""
+    return (
+        [one.stage for one in wanted],
+        [one.lane for one in wanted],
+        [one.quota for one in wanted],
+        [one.after[0] for one in wanted],
+        [one.after[1] for one in wanted],
     )
+
+
+async def claim(connection: Connection, wanted: Sequence[LaneClaim], limit: int, worker: int) -> list[Claimed]:
+    rows = await connection.fetch(_sql.claim, *lane_columns(wanted), limit, worker)
     return [Claimed(row) for row in rows]
 
 
@@ -58,16 +60,7 @@ async def claim_by_id(
 
 async def ripe(connection: Connection, wanted: Sequence[LaneClaim], room: int, least_age_seconds: float) -> list[int]:
     """Tasks in the order they should be claimed, at most ``room``."""
-    rows = await connection.fetch(
-        _sql.ripe,
-        [one.stage for one in wanted],
-        [one.lane for one in wanted],
-        [one.quota for one in wanted],
-        [one.after[0] for one in wanted],
-        [one.after[1] for one in wanted],
-        room,
-        least_age_seconds,
-    )
+    rows = await connection.fetch(_sql.ripe, *lane_columns(wanted), room, least_age_seconds)
     return [row["task_id"] for row in rows]
 
 
@@ -158,13 +151,11 @@ async def cancel(connection: Connection, task_id: int, by: str) -> tuple[bool, b
     return bool(row["ended"]), bool(row["asked"])
 
 
-async def hasten(connection: Connection, job_id: int, task_ids: Sequence[int] | None, batch: int) -> int:
-    return len(await connection.fetch(_sql.hasten, job_id, task_ids, batch))
-
-
-async def hasten_chosen(connection: Connection, task_ids: Sequence[int]) -> dict[int, int | None]:
-    """Those that start now, with their jobs."""
-    return dict(await connection.fetch(_sql.hasten_chosen, task_ids))
+hasten = Counted[[int, Sequence[int] | None, int]](_sql.hasten)  # job_id, task_ids, batch
+# Those that start now, with their jobs.
+hasten_chosen = Pairs[[Sequence[int]], int, int | None](_sql.hasten_chosen)  # task_ids
+leased_in_job = Column[[int], int](_sql.leased_in_job)
+holders_gone = Column[[], int](_sql.holders_gone)
 
 
 async def cancel_chosen(
@@ -172,10 +163,6 @@ async def cancel_chosen(
 ) -> dict[int, int | None]:
     """Those that ended or were asked to stop, with their jobs."""
     return dict(await connection.fetch(_sql.cancel_chosen, task_ids, by, stored_until, running))
-
-
-async def leased_in_job(connection: Connection, job_id: int) -> list[int]:
-    return [row["task_id"] for row in await connection.fetch(_sql.leased_in_job, job_id)]
 
 
 async def note_hasten(connection: Connection, task_ids: Sequence[int]) -> None:
@@ -227,7 +214,3 @@ async def begin(connection: Connection, task_id: int, lease: int, worker: int) -
     """Whether the lease is current."""
     said: str = await connection.execute(_sql.begin, task_id, lease, worker)
     return said == "UPDATE 1"
-
-
-async def holders_gone(connection: Connection) -> list[int]:
-    return [row["worker"] for row in await connection.fetch(_sql.holders_gone)]

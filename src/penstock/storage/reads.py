@@ -9,13 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
-
 from penstock.lifecycle import State
-from penstock.storage.queries import load
+from penstock.storage.queries import Column, Connection, Record, Records, Value, decoded, load
 
 _sql = load("reads")
-Connection = Any
 Row = dict[str, Any]
 
 NEWEST = 2**63 - 1
@@ -107,17 +104,7 @@ async def task_page(
     """One page of tasks. Newest first, except PENDING (what is due first) and a job's endings (newest ending first)."""
     limit = min(max(limit, 1), LONGEST_PAGE)
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        match wanted.state:
-            case None:
-                ids, place = await _newest(connection, wanted, after, limit)
-            case State.PENDING:
-                ids, place = await _waiting(connection, wanted, after, limit)
-            case State.PROCESSING:
-                ids, place = await _running(connection, wanted, after, limit)
-            case _ if wanted.job_id is not None:
-                ids, place = await _finished_of_job(connection, wanted, after, limit)
-            case _:
-                ids, place = await _finished(connection, wanted, after, limit)
+        ids, place = await _found(connection, wanted, after, limit)
         rows = await task_rows(connection, ids)
     return TaskPage(rows=tuple(rows[one] for one in ids if one in rows), next=place)
 
@@ -125,44 +112,30 @@ async def task_page(
 Found = tuple[list[int], Place | None]
 
 
-async def _newest(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
-    window = WINDOW if wanted.narrows else limit
-    values = (_before(after), window, wanted.pipeline, wanted.owner, limit)
-    if wanted.job_id is None:
-        rows = await connection.fetch(_sql.newest, *values)
-    else:
-        rows = await connection.fetch(_sql.newest_of_job, *values, wanted.job_id)
-    return _windowed(rows, window, limit)
-
-
-async def _waiting(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
-    at, task_id = (_EARLIEST, 0) if after is None else (after.at or _EARLIEST, after.task_id)
-    rows = await connection.fetch(_sql.waiting, at, task_id, limit, wanted.pipeline, wanted.job_id, wanted.owner)
-    return _timed(rows, limit)
-
-
-async def _running(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
-    rows = await connection.fetch(_sql.running, _before(after), limit, wanted.pipeline, wanted.job_id, wanted.owner)
-    ids = [row["task_id"] for row in rows]
-    return ids, Place(task_id=ids[-1]) if len(ids) == limit else None
-
-
-async def _finished_of_job(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
-    """A job has one pipeline and one owner, so those two narrow nothing here."""
-    at, task_id = (_LATEST, NEWEST) if after is None else (after.at or _LATEST, after.task_id)
-    rows = await connection.fetch(_sql.finished_of_job, wanted.job_id, wanted.state, at, task_id, limit)
-    return _timed(rows, limit)
-
-
-async def _finished(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
-    rows = await connection.fetch(
-        _sql.finished, _before(after), WINDOW, wanted.pipeline, wanted.owner, limit, wanted.state
-    )
-    return _windowed(rows, WINDOW, limit)
-
-
-def _before(after: Place | None) -> int:
-    return NEWEST if after is None else after.task_id
+async def _found(connection: Connection, wanted: TaskFilter, after: Place | None, limit: int) -> Found:
+    narrowed = (wanted.pipeline, wanted.job_id, wanted.owner)
+    before = NEWEST if after is None else after.task_id
+    match wanted.state:
+        case None:
+            window = WINDOW if wanted.narrows else limit
+            values = (before, window, wanted.pipeline, wanted.owner, limit)
+            if wanted.job_id is None:
+                return _windowed(await connection.fetch(_sql.newest, *values), window, limit)
+            return _windowed(await connection.fetch(_sql.newest_of_job, *values, wanted.job_id), window, limit)
+        case State.PENDING:
+            at, task_id = (_EARLIEST, 0) if after is None else (after.at or _EARLIEST, after.task_id)
+            return _timed(await connection.fetch(_sql.waiting, at, task_id, limit, *narrowed), limit)
+        case State.PROCESSING:
+            ids = [row["task_id"] for row in await connection.fetch(_sql.running, before, limit, *narrowed)]
+            return ids, Place(task_id=ids[-1]) if len(ids) == limit else None
+        case state if wanted.job_id is not None:
+            # A job has one pipeline and one owner, so those two narrow nothing here.
+            at = _LATEST if after is None else after.at or _LATEST
+            rows = await connection.fetch(_sql.finished_of_job, wanted.job_id, state, at, before, limit)
+            return _timed(rows, limit)
+        case state:
+            rows = await connection.fetch(_sql.finished, before, WINDOW, wanted.pipeline, wanted.owner, limit, state)
+            return _windowed(rows, WINDOW, limit)
 
 
 def _windowed(rows: Sequence[Any], window: int, limit: int) -> Found:
@@ -187,9 +160,8 @@ async def task_rows(connection: Connection, task_ids: Sequence[int]) -> dict[int
 
 async def stage_load(connection: Connection) -> list[Row]:
     """``present`` less ``running`` is what waits; ``held`` counts paused lanes that hold something."""
-    rows = [dict(row) for row in await connection.fetch(_sql.stage_load)]
+    rows = [decoded(row, "policy") for row in await connection.fetch(_sql.stage_load)]
     for row in rows:
-        row["policy"] = orjson.loads(row["policy"])
         row["waiting"] = max(row.pop("present") - row["running"], 0)
     return rows
 
@@ -198,22 +170,20 @@ async def stage_rates(connection: Connection) -> dict[int, Row]:
     return {row["stage"]: dict(row) for row in await connection.fetch(_sql.stage_rates)}
 
 
-async def lane_page(
-    connection: Connection,
-    *,
-    before: int | None = None,
-    idle_too: bool = False,
-    pipeline: str | None = None,
-    limit: int,
-) -> list[Lane]:
-    rows = await connection.fetch(_sql.lanes, NEWEST if before is None else before, idle_too, pipeline, limit)
-    return [Lane(**row) for row in rows]
-
-
-async def waiting_in_lane(connection: Connection, pipeline: str, key: str) -> int | None:
-    """None: there is no such lane, or it belongs to a job."""
-    count: int | None = await connection.fetchval(_sql.waiting_in_lane, pipeline, key)
-    return count
+lane_page = Records[[int, bool, str | None, int], Lane](_sql.lanes, Lane)  # before, idle_too, pipeline, limit
+# None: there is no such lane, or it belongs to a job.
+waiting_in_lane = Value[[str, str], int | None](_sql.waiting_in_lane)  # pipeline, key
+# In the order of the pipeline. ``well`` ended there without a failure; ``present`` includes ``running``.
+job_steps = Records[[int], Row](_sql.job_steps, dict)
+position = Record[[int], Row](_sql.position, dict)
+servers_of_stage = Records[[int], Row](_sql.servers_of_stage, dict, json=("status",))  # stage
+leased_of_stage = Value[[int], int](_sql.leased_of_stage)  # stage
+leased_of_lane = Value[[str, int], int](_sql.leased_of_lane)  # pipeline, lane
+# stage, lane, run_at, task_id, at_most
+ahead_in_lane = Value[[int, int, datetime, int, int], int](_sql.ahead_in_lane)
+pipelines = Column[[], str](_sql.pipelines)
+skewed = Records[[float], Row](_sql.skewed, dict)  # longer_than_seconds
+stages_without_worker = Records[[], Row](_sql.stages_without_worker, dict)
 
 
 async def job_movements(connection: Connection, job_ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
@@ -221,58 +191,12 @@ async def job_movements(connection: Connection, job_ids: Sequence[int]) -> dict[
     return {row["job_id"]: row for row in rows}
 
 
-async def job_steps(connection: Connection, job_id: int) -> list[Row]:
-    """In the order of the pipeline. ``well`` ended there without a failure; ``present`` includes ``running``."""
-    return [dict(row) for row in await connection.fetch(_sql.job_steps, job_id)]
-
-
 async def job_ended_lately(connection: Connection, job_id: int) -> int:
     ended: int = await connection.fetchval(_sql.job_ended_lately, job_id, _COUNTED_AT_MOST)
     return ended
-
-
-async def position(connection: Connection, task_id: int) -> Mapping[str, Any] | None:
-    row: Mapping[str, Any] | None = await connection.fetchrow(_sql.position, task_id)
-    return row
-
-
-async def servers_of_stage(connection: Connection, stage: int) -> list[Row]:
-    rows = [dict(row) for row in await connection.fetch(_sql.servers_of_stage, stage)]
-    for row in rows:
-        row["status"] = orjson.loads(row["status"])
-    return rows
-
-
-async def leased_of_stage(connection: Connection, stage: int) -> int:
-    count: int = await connection.fetchval(_sql.leased_of_stage, stage)
-    return count
-
-
-async def leased_of_lane(connection: Connection, pipeline: str, lane: int) -> int:
-    count: int = await connection.fetchval(_sql.leased_of_lane, pipeline, lane)
-    return count
-
-
-async def ahead_in_lane(
-    connection: Connection, *, stage: int, lane: int, run_at: datetime, task_id: int, at_most: int
-) -> int:
-    count: int = await connection.fetchval(_sql.ahead_in_lane, stage, lane, run_at, task_id, at_most)
-    return count
 
 
 async def ahead_by_priority(connection: Connection, *, stage: int, priority: int, pipeline: str) -> tuple[int, int]:
     """(waiting in lanes that go first, lanes of the same priority that hold something, this one included)."""
     row = await connection.fetchrow(_sql.ahead_by_priority, stage, priority, pipeline)
     return max(row["ahead"], 0), row["turns"]
-
-
-async def pipelines(connection: Connection) -> list[str]:
-    return [row["pipeline"] for row in await connection.fetch(_sql.pipelines)]
-
-
-async def skewed(connection: Connection, longer_than_seconds: float) -> list[Row]:
-    return [dict(row) for row in await connection.fetch(_sql.skewed, longer_than_seconds)]
-
-
-async def stages_without_worker(connection: Connection) -> list[Row]:
-    return [dict(row) for row in await connection.fetch(_sql.stages_without_worker)]

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
-from penstock.storage.queries import load
-from penstock.storage.queue import LaneClaim
+from penstock.storage.queries import Changed, Command, Connection, Records, Value, load
+from penstock.storage.queue import LaneClaim, lane_columns
 
 _sql = load("relay")
-Connection = Any
 
 
 class Unsent(NamedTuple):
@@ -32,16 +31,7 @@ class Backlog(NamedTuple):
 
 
 async def unsent(connection: Connection, wanted: Sequence[LaneClaim], room: int) -> list[Unsent]:
-    rows = await connection.fetch(
-        _sql.unsent,
-        [one.stage for one in wanted],
-        [one.lane for one in wanted],
-        [one.quota for one in wanted],
-        [one.after[0] for one in wanted],
-        [one.after[1] for one in wanted],
-        room,
-    )
-    return [Unsent(*row) for row in rows]
+    return [Unsent(*row) for row in await connection.fetch(_sql.unsent, *lane_columns(wanted), room)]
 
 
 async def mark_sent(connection: Connection, rows: Sequence[Unsent]) -> None:
@@ -52,8 +42,13 @@ async def waiting(connection: Connection, task_ids: Sequence[int]) -> set[int]:
     return {row["task_id"] for row in await connection.fetch(_sql.waiting, task_ids)}
 
 
-async def unsend(connection: Connection, task_ids: Sequence[int]) -> None:
-    await connection.execute(_sql.unsend, task_ids)
+unsend = Command[[Sequence[int]]](_sql.unsend)  # task_ids
+# Whether this one is the relay of that broker, for so long.
+hold = Changed[[str, UUID, float]](_sql.hold)  # transport, holder, seconds
+let_go = Command[[str, UUID]](_sql.let_go)  # transport, holder
+held = Value[[str], bool](_sql.held)  # transport
+installation = Value[[], UUID](_sql.installation)
+backlog = Records[[], Backlog](_sql.backlog, Backlog)
 
 
 async def resend_old(connection: Connection, *, older_than_seconds: float, batch: int) -> int:
@@ -62,25 +57,3 @@ async def resend_old(connection: Connection, *, older_than_seconds: float, batch
 
 async def resend_stage(connection: Connection, stage: int, *, batch: int) -> int:
     return len(await connection.fetch(_sql.resend_stage, stage, batch))
-
-
-async def hold(connection: Connection, transport: str, holder: UUID, seconds: float) -> bool:
-    """Whether this one is the relay of that broker, for so long."""
-    return bool(await connection.fetchval(_sql.hold, transport, holder, seconds))
-
-
-async def let_go(connection: Connection, transport: str, holder: UUID) -> None:
-    await connection.execute(_sql.let_go, transport, holder)
-
-
-async def held(connection: Connection, transport: str) -> bool:
-    return bool(await connection.fetchval(_sql.held, transport))
-
-
-async def installation(connection: Connection) -> UUID:
-    found: UUID = await connection.fetchval(_sql.installation)
-    return found
-
-
-async def backlog(connection: Connection) -> list[Backlog]:
-    return [Backlog(*row) for row in await connection.fetch(_sql.backlog)]

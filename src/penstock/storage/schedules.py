@@ -9,12 +9,10 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
-import orjson
-
-from penstock.storage.queries import columns, load
+from penstock.storage.queries import Changed, Column, Command, Connection, Record, Records, Value, columns, load
 
 _sql = load("schedules")
-Connection = Any
+_JSON = ("input", "options")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,45 +65,27 @@ class Fire:
     created: bool
 
 
-async def database_now(connection: Connection) -> datetime:
-    now: datetime = await connection.fetchval(_sql.now)
-    return now
-
-
-async def due(connection: Connection, limit: int) -> list[Schedule]:
-    return [_schedule(row) for row in await connection.fetch(_sql.due, limit)]
-
-
-async def bound(connection: Connection) -> None:
-    """First statement of a fire's transaction."""
-    await connection.execute(_sql.bound)
-
-
-async def advance(
-    connection: Connection,
-    name: str,
-    expected: datetime,
-    next_fire_at: datetime | None,
-    fired_at: datetime | None,
-) -> bool:
-    """False: somebody else has moved it, moves it now, or has paused it. Then there is nothing to fire."""
-    return await connection.fetchval(_sql.advance, name, expected, next_fire_at, fired_at) is not None
-
-
-async def fire(connection: Connection, name: str, times: Sequence[datetime], keys: Sequence[str]) -> list[Fire]:
-    return [Fire(**dict(row)) for row in await connection.fetch(_sql.fire, name, times, keys)]
-
-
-async def fail(
-    connection: Connection, name: str, expected: datetime, next_fire_at: datetime | None, error: str
-) -> bool:
-    return await connection.fetchval(_sql.fail, name, expected, next_fire_at, error) is not None
-
-
-async def fire_now(connection: Connection, name: str) -> int | None:
-    """None where there is no such schedule."""
-    task_id: int | None = await connection.fetchval(_sql.fire_now, name)
-    return task_id
+database_now = Value[[], datetime](_sql.now)
+due = Records[[int], Schedule](_sql.due, Schedule, json=_JSON)  # limit
+# First statement of a fire's transaction.
+bound = Command[[]](_sql.bound)
+# False: somebody else has moved it, moves it now, or has paused it. Then there is nothing to fire.
+# name, expected, next_fire_at, fired_at
+advance = Changed[[str, datetime, datetime | None, datetime | None]](_sql.advance)
+fire = Records[[str, Sequence[datetime], Sequence[str]], Fire](_sql.fire, Fire)  # name, times, keys
+fail = Changed[[str, datetime, datetime | None, str]](_sql.fail)  # name, expected, next_fire_at, error
+# None where there is no such schedule.
+fire_now = Value[[str], int | None](_sql.fire_now)
+undeclare = Column[[str, Sequence[str]], str](_sql.undeclare)  # source, still_declared
+transfer = Command[[str, str]](_sql.transfer)  # source, to
+delete = Changed[[str]](_sql.delete)
+pause = Changed[[str, str]](_sql.pause)  # name, by
+# False where it is not paused.
+resume = Changed[[str, datetime | None]](_sql.resume)  # name, next_fire_at
+get = Record[[str], Schedule](_sql.get, Schedule, json=_JSON)
+listing = Records[[], Schedule](_sql.list, Schedule, json=_JSON)
+names = Column[[], str](_sql.known)
+pipelines = Column[[], str](_sql.pipelines)
 
 
 async def declare(connection: Connection, declared: Sequence[NewSchedule], source: str) -> list[str]:
@@ -114,54 +94,9 @@ async def declare(connection: Connection, declared: Sequence[NewSchedule], sourc
     return [row["name"] for row in rows]
 
 
-async def undeclare(connection: Connection, source: str, still_declared: Sequence[str]) -> list[str]:
-    return [row["name"] for row in await connection.fetch(_sql.undeclare, source, still_declared)]
-
-
-async def transfer(connection: Connection, source: str, to: str) -> None:
-    await connection.execute(_sql.transfer, source, to)
-
-
 async def create(connection: Connection, new: NewSchedule) -> bool:
     return await connection.fetchval(_sql.create, *_values(new)) is not None
 
 
 async def update(connection: Connection, new: NewSchedule) -> bool:
     return await connection.fetchval(_sql.update, *_values(new)) is not None
-
-
-async def delete(connection: Connection, name: str) -> bool:
-    return await connection.fetchval(_sql.delete, name) is not None
-
-
-async def pause(connection: Connection, name: str, by: str) -> bool:
-    return await connection.fetchval(_sql.pause, name, by) is not None
-
-
-async def resume(connection: Connection, name: str, next_fire_at: datetime | None) -> bool:
-    """False where it is not paused."""
-    return await connection.fetchval(_sql.resume, name, next_fire_at) is not None
-
-
-async def get(connection: Connection, name: str) -> Schedule | None:
-    row = await connection.fetchrow(_sql.get, name)
-    return None if row is None else _schedule(row)
-
-
-async def listing(connection: Connection) -> list[Schedule]:
-    return [_schedule(row) for row in await connection.fetch(_sql.list)]
-
-
-async def names(connection: Connection) -> list[str]:
-    return [row["name"] for row in await connection.fetch(_sql.known)]
-
-
-async def pipelines(connection: Connection) -> list[str]:
-    return [row["pipeline"] for row in await connection.fetch(_sql.pipelines)]
-
-
-def _schedule(row: Any) -> Schedule:
-    values = dict(row)
-    values["input"] = orjson.loads(values["input"])
-    values["options"] = orjson.loads(values["options"])
-    return Schedule(**values)

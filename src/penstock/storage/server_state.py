@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from penstock.storage.migrate import migrations
-from penstock.storage.queries import load
+from penstock.storage.queries import Connection, Pairs, Records, Value, load
 
 _sql = load("server_state")
-Connection = Any
 Row = dict[str, Any]
 
 _CREATED = re.compile(r"^create (?:unique )?index (?:if not exists )?(\w+) on penstock\.\w+[^;]*;", re.MULTILINE)
@@ -36,13 +35,17 @@ def expected_indexes() -> dict[str, str]:
     return found
 
 
-async def clock(connection: Connection) -> datetime:
-    at: datetime = await connection.fetchval(_sql.clock)
-    return at
-
-
-async def settings(connection: Connection) -> dict[str, str]:
-    return {row["name"]: row["setting"] for row in await connection.fetch(_sql.settings)}
+clock = Value[[], datetime](_sql.clock)
+settings = Pairs[[], str, str](_sql.settings)
+bloat = Records[[], Row](_sql.bloat, dict)
+xmin_holders = Records[[], Row](_sql.xmin_holders, dict)
+long_transactions = Records[[float], Row](_sql.long_transactions, dict)  # longer_than_seconds
+notify_usage = Value[[], float](_sql.notify_usage)
+leases_of_gone = Records[[float], Row](_sql.leases_of_gone, dict)  # late_seconds
+silent_workers = Records[[], Row](_sql.silent_workers, dict)
+failing_schedules = Records[[], Row](_sql.failing_schedules, dict)
+overdue_duties = Records[[float], Row](_sql.overdue_duties, dict)  # late_seconds
+stuck_rows = Value[[], int](_sql.stuck_rows)
 
 
 async def connections(connection: Connection) -> tuple[int, int]:
@@ -51,55 +54,15 @@ async def connections(connection: Connection) -> tuple[int, int]:
     return row["used"], row["ours"]
 
 
-async def bloat(connection: Connection) -> list[Row]:
-    return _rows(await connection.fetch(_sql.bloat))
-
-
-async def xmin_holders(connection: Connection) -> list[Row]:
-    return _rows(await connection.fetch(_sql.xmin_holders))
-
-
-async def long_transactions(connection: Connection, longer_than_seconds: float) -> list[Row]:
-    return _rows(await connection.fetch(_sql.long_transactions, longer_than_seconds))
-
-
-async def notify_usage(connection: Connection) -> float:
-    return float(await connection.fetchval(_sql.notify_usage))
-
-
 async def indexes(connection: Connection) -> dict[str, bool]:
     """name → whether it can be used."""
     return {row["name"]: row["valid"] for row in await connection.fetch(_sql.indexes)}
 
 
-async def leases_of_gone(connection: Connection, late_seconds: float) -> list[Row]:
-    return _rows(await connection.fetch(_sql.leases_of_gone, late_seconds))
-
-
-async def silent_workers(connection: Connection) -> list[Row]:
-    return _rows(await connection.fetch(_sql.silent_workers))
-
-
-async def failing_schedules(connection: Connection) -> list[Row]:
-    return _rows(await connection.fetch(_sql.failing_schedules))
-
-
-async def overdue_duties(connection: Connection, late_seconds: float) -> list[Row]:
-    return _rows(await connection.fetch(_sql.overdue_duties, late_seconds))
-
-
 async def pressure(connection: Connection) -> Pressure:
-    return Pressure(**dict(await connection.fetchrow(_sql.pressure)))
-
-
-async def stuck_rows(connection: Connection) -> int:
-    return int(await connection.fetchval(_sql.stuck_rows))
+    return Pressure(**await connection.fetchrow(_sql.pressure))
 
 
 async def database_size(connection: Connection) -> Mapping[str, Any]:
     row: Mapping[str, Any] = await connection.fetchrow(_sql.database_size)
     return row
-
-
-def _rows(found: Any) -> list[Row]:
-    return [dict(row) for row in found]

@@ -7,10 +7,9 @@ from typing import Any
 import orjson
 
 from penstock.errors import PipelineTaken
-from penstock.storage.queries import columns, load
+from penstock.storage.queries import Connection, Counted, Records, columns, load
 
 _sql = load("stages")
-Connection = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,20 +91,7 @@ def _same(row: Any, declared: Declared, application: str | None) -> bool:
     )
 
 
-async def listing(connection: Connection) -> list[dict[str, Any]]:
-    rows = [dict(row) for row in await connection.fetch(_sql.list)]
-    for row in rows:
-        row["policy"] = orjson.loads(row["policy"])
-    return rows
-
-
-async def pause(connection: Connection, pipeline: str, name: str | None, by: str, reason: str | None) -> int:
-    return len(await connection.fetch(_sql.pause, pipeline, name, by, reason))
-
-
-async def resume(connection: Connection, pipeline: str, name: str | None) -> int:
-    return len(await connection.fetch(_sql.resume, pipeline, name))
-
-
-async def limit(connection: Connection, pipeline: str, name: str | None, max_running: int | None) -> int:
-    return len(await connection.fetch(_sql.limit, pipeline, name, max_running))
+listing = Records[[], dict[str, Any]](_sql.list, dict, json=("policy",))
+pause = Counted[[str, str | None, str, str | None]](_sql.pause)  # pipeline, name, by, reason
+resume = Counted[[str, str | None]](_sql.resume)  # pipeline, name
+limit = Counted[[str, str | None, int | None]](_sql.limit)  # pipeline, name, max_running

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Affected, Connection, load
 
 _sql = load("statistics")
-Connection = Any
 Row = tuple[int, int, int]
 
 # What a row counts: runs, those of them that burned an attempt and are tried again, and the time they took and waited.
@@ -51,9 +50,7 @@ async def spread(connection: Connection) -> dict[int, dict[int, int]]:
     return found
 
 
-async def expire_details(connection: Connection) -> int:
-    answer: str = await connection.execute(_sql.expire_details)
-    return int(answer.rsplit(" ", 1)[-1])
+expire_details = Affected[[]](_sql.expire_details)
 
 
 def _columns(rows: Sequence[Row]) -> tuple[list[int], list[int], list[int]]:

@@ -6,12 +6,9 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
-import orjson
-
-from penstock.storage.queries import load
+from penstock.storage.queries import Command, Connection, Record, Records, load
 
 _sql = load("tasks")
-Connection = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +49,11 @@ class Batch:
     run_at: datetime | None
     delay_seconds: float | None
 
+    @property
+    def shared(self) -> tuple[Any, ...]:
+        """What is in the row of each task."""
+        return self.stage, self.job_id, self.owner, self.options, self.trace
+
 
 async def enqueue(connection: Connection, task: NewTask) -> tuple[int, bool]:
     row = await connection.fetchrow(_sql.enqueue, *_values(task))
@@ -59,19 +61,8 @@ async def enqueue(connection: Connection, task: NewTask) -> tuple[int, bool]:
 
 
 async def enqueue_many(connection: Connection, batch: Batch, inputs: Sequence[str]) -> int:
-    row = await connection.fetchrow(
-        _sql.enqueue_many,
-        batch.stage,
-        batch.job_id,
-        batch.owner,
-        batch.options,
-        batch.trace,
-        inputs,
-        batch.lane,
-        batch.run_at,
-        batch.delay_seconds,
-        batch.max_attempts,
-    )
+    when = (batch.run_at, batch.delay_seconds)
+    row = await connection.fetchrow(_sql.enqueue_many, *batch.shared, inputs, batch.lane, *when, batch.max_attempts)
     stored: int = row["stored"]
     return stored
 
@@ -80,7 +71,7 @@ async def copy_many(connection: Connection, batch: Batch, inputs: Sequence[str])
     """The same by COPY, which writes whole pages at once: twice as fast for large batches. Needs a transaction."""
     drawn = await connection.fetchrow(_sql.draw_ids, len(inputs), batch.run_at, batch.delay_seconds)
     ids, run_at = drawn["ids"], drawn["run_at"]
-    shared = (batch.stage, batch.job_id, batch.owner, batch.options, batch.trace)
+    shared = batch.shared
     await connection.copy_records_to_table(
         "tasks",
         schema_name="penstock",
@@ -98,10 +89,6 @@ async def copy_many(connection: Connection, batch: Batch, inputs: Sequence[str])
     return len(ids)
 
 
-async def wake(connection: Connection, pipeline: str) -> None:
-    await connection.execute(_sql.wake, pipeline)
-
-
 async def outcomes_of(connection: Connection, task_ids: Sequence[int]) -> dict[int, tuple[int, str | None, str | None]]:
     """task → (status, result, error) of those that have ended."""
     rows = await connection.fetch(_sql.outcomes_of, task_ids)
@@ -115,21 +102,14 @@ class Owned:
     owner: str | None
 
 
-async def owner(connection: Connection, task_id: int) -> Owned | None:
-    row = await connection.fetchrow(_sql.owner, task_id)
-    return None if row is None else Owned(owner=row["owner"])
+wake = Command[[str]](_sql.wake)  # pipeline
+owner = Record[[int], Owned](_sql.owner, Owned)
+get = Record[[int], dict[str, Any]](_sql.get, dict, json=("input", "options", "result", "error"))
+history = Records[[int], dict[str, Any]](_sql.history, dict, json=("error",))
 
 
 async def existing(connection: Connection, task_ids: Sequence[int]) -> set[int]:
     return {row["id"] for row in await connection.fetch(_sql.exists_of, task_ids)}
-
-
-async def get(connection: Connection, task_id: int) -> dict[str, Any] | None:
-    row = await connection.fetchrow(_sql.get, task_id)
-    if row is None:
-        return None
-    task = dict(row)
-    return task | {name: _json(task[name]) for name in ("input", "options", "result", "error")}
 
 
 async def age_seconds(connection: Connection, task_id: int) -> float:
@@ -140,14 +120,3 @@ async def age_seconds(connection: Connection, task_id: int) -> float:
 async def left_seconds(connection: Connection, task_id: int, run: int) -> float:
     """0 for one that was never left for another release."""
     return float(await connection.fetchval(_sql.left, task_id, run) or 0.0)
-
-
-async def history(connection: Connection, task_id: int) -> list[dict[str, Any]]:
-    rows = [dict(row) for row in await connection.fetch(_sql.history, task_id)]
-    for row in rows:
-        row["error"] = _json(row["error"])
-    return rows
-
-
-def _json(text: str | None) -> Any:
-    return None if text is None else orjson.loads(text)

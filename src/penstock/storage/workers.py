@@ -9,11 +9,10 @@ from uuid import UUID
 
 import orjson
 
-from penstock.storage.queries import load
+from penstock.storage.queries import Affected, Column, Command, Connection, decoded, load
 from penstock.version import VERSION
 
 _sql = load("workers")
-Connection = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,29 +49,12 @@ async def heartbeat(connection: Connection, beats: Sequence[Heartbeat], lease_se
     return {row["id"] for row in rows}
 
 
-async def set_stages(connection: Connection, worker: int, stages: Sequence[int]) -> None:
-    await connection.execute(_sql.set_stages, worker, stages)
-
-
-async def stop(connection: Connection, workers: Sequence[int]) -> None:
-    await connection.execute(_sql.stop, workers)
-
-
-async def declare_dead(connection: Connection) -> list[int]:
-    return [row["id"] for row in await connection.fetch(_sql.declare_dead)]
-
-
-async def declare_dead_by_supervisor(connection: Connection, worker: int) -> None:
-    await connection.execute(_sql.declare_dead_by_supervisor, worker)
+set_stages = Command[[int, Sequence[int]]](_sql.set_stages)  # worker, stages
+stop = Command[[Sequence[int]]](_sql.stop)  # workers
+declare_dead = Column[[], int](_sql.declare_dead)
+declare_dead_by_supervisor = Command[[int]](_sql.declare_dead_by_supervisor)  # worker
+forget = Affected[[float]](_sql.forget)  # after_seconds
 
 
 async def listing(connection: Connection, *, gone_too: bool = False) -> list[dict[str, Any]]:
-    rows = [dict(row) for row in await connection.fetch(_sql.list, gone_too)]
-    for row in rows:
-        row["status"] = orjson.loads(row["status"])
-    return rows
-
-
-async def forget(connection: Connection, after_seconds: float) -> int:
-    answer: str = await connection.execute(_sql.forget, after_seconds)
-    return int(answer.rsplit(" ", 1)[-1])
+    return [decoded(row, "status") for row in await connection.fetch(_sql.list, gone_too)]

@@ -8,8 +8,7 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from penstock.brokers.contracts import JobDispatcher, JobTask
-from penstock.brokers.handling import checked_body
+from penstock.brokers.contracts import JobDispatcher, JobTask, checked_body
 from penstock.core.enqueue import EnqueueOptions
 from penstock.core.payload import encode
 from penstock.errors import UsageError

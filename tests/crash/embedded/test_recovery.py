@@ -13,7 +13,7 @@ import pytest
 
 from penstock import embedded
 from penstock.embedded import processes
-from penstock.embedded.handshake import takes_connections
+from penstock.embedded.postmaster import takes_connections
 from tests.crash.embedded.user_process import (
     UserProcess,
     ask,

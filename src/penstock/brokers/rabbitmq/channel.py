@@ -77,10 +77,14 @@ class Channel:
     async def close(self) -> None:
         """What was delivered and not acknowledged goes back to its queue."""
         if self.problem is None:
-            self.on_content, self.on_closed = _ignored, _nothing
+            self.ignore()
             await self.call(_CLOSE, commands.Channel.CloseOk)
         self.fail(ClosedByServer(200, "closed here"))
         self._wire.forget(self)
+
+    def ignore(self) -> None:
+        """Nobody waits any more for what still comes."""
+        self.on_content, self.on_closed = _ignored, _nothing
 
     def abandon(self) -> None:
         """Closes without waiting. What still comes is nobody's, and the number is free when the broker says so."""

@@ -1,18 +1,63 @@
-"""A connection to RabbitMQ on a plain asyncio protocol: handshake, heartbeats, channels."""
+"""Where RabbitMQ is, a connection to it on a plain asyncio protocol (handshake, heartbeats, channels), and the link
+that makes the next one when that is lost."""
 
 import asyncio
 import os
+import random
 import ssl
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import cast
+from urllib.parse import unquote, urlsplit
 
 from pamqp import base, commands, frame
 
-from penstock.brokers.rabbitmq.address import Address
 from penstock.brokers.rabbitmq.channel import Channel, ClosedByServer
 from penstock.brokers.rabbitmq.frames import HEARTBEAT_FRAME, BadFrame, Content, FrameReader
 from penstock.brokers.transport import BrokerAway, BrokerRefused
+from penstock.errors import InvalidSetting, UsageError
 from penstock.version import VERSION
+
+_VARIABLE = "PENSTOCK_RABBITMQ_URL"
+_PORTS = {"amqp": 5672, "amqps": 5671}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    host: str
+    port: int
+    vhost: str
+    user: str
+    tls: bool
+    password: str = field(repr=False)
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        vhost = "" if self.vhost == "/" else self.vhost
+        return f"{'amqps' if self.tls else 'amqp'}://{host}:{self.port}/{vhost}"
+
+
+def address_of(url: str | None) -> Address:
+    """Without a user RabbitMQ's own ``guest``; without a virtual host ``/``."""
+    if url is None:
+        raise UsageError(f"RabbitMQ is to be used, and {_VARIABLE} does not say where it is. Set it.")
+    parts = urlsplit(url)
+    scheme = parts.scheme.lower()
+    if scheme not in _PORTS:
+        raise InvalidSetting(_VARIABLE, f"{scheme}://…", "it has to begin with amqp:// or amqps://")
+    try:
+        port = parts.port or _PORTS[scheme]
+    except ValueError:
+        raise InvalidSetting(_VARIABLE, f"{scheme}://…", "its port is no number from 1 to 65535") from None
+    return Address(
+        host=parts.hostname or "localhost",
+        port=port,
+        vhost=unquote(parts.path[1:]) or "/",
+        user=unquote(parts.username) if parts.username else "guest",
+        password=unquote(parts.password) if parts.password else ("" if parts.username else "guest"),
+        tls=scheme == "amqps",
+    )
+
 
 NAME = "rabbitmq"
 CONNECT_SECONDS = 5.0
@@ -266,3 +311,52 @@ def _said(error: OSError) -> str:
 def _version(given: object) -> tuple[int, ...]:
     text = given if isinstance(given, str) else ""
     return tuple(int(part) for part in text.split(".")[:2] if part.isdigit())
+
+
+_FIRST_SECONDS = 0.1
+_LONGEST_SECONDS = 3.0
+
+
+class Link:
+    """Nothing runs in the background: whoever needs the connection waits for it, or learns at once that the last
+    attempt failed a moment ago."""
+
+    def __init__(self, address: Address, purpose: str) -> None:
+        self.address = address
+        self._purpose = purpose
+        self._connection: Connection | None = None
+        self._failed: BrokerAway | BrokerRefused | None = None
+        self._pause_seconds = 0.0
+        self._not_before = 0.0
+        self._closed = False
+        self._lock = asyncio.Lock()
+
+    async def connection(self) -> Connection:
+        """Raises ``BrokerAway`` or ``BrokerRefused``."""
+        if (known := self._alive()) is not None:
+            return known
+        async with self._lock:
+            if (known := self._alive()) is not None:
+                return known
+            if self._closed:
+                raise BrokerAway(transport=NAME, address=str(self.address), cause="the connection was closed here")
+            now = asyncio.get_running_loop().time
+            if self._failed is not None and now() < self._not_before:
+                raise self._failed.with_traceback(None)
+            try:
+                self._connection = await Connection.opened(self.address, self._purpose)
+            except (BrokerAway, BrokerRefused) as error:
+                self._failed = error
+                self._pause_seconds = min(max(_FIRST_SECONDS, self._pause_seconds * 2), _LONGEST_SECONDS)
+                self._not_before = now() + self._pause_seconds * random.uniform(0.7, 1.0)
+                raise
+            self._failed, self._pause_seconds = None, 0.0
+            return self._connection
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._connection is not None:
+            await self._connection.close()
+
+    def _alive(self) -> Connection | None:
+        return self._connection if self._connection is not None and self._connection.problem is None else None

@@ -10,10 +10,9 @@ from uuid import uuid4
 from pamqp import commands
 
 from penstock.brokers.rabbitmq.channel import Channel, ClosedByServer
-from penstock.brokers.rabbitmq.connection import Connection, refusal
+from penstock.brokers.rabbitmq.connection import Connection, Link, refusal
 from penstock.brokers.rabbitmq.frames import Sent
 from penstock.brokers.rabbitmq.holding import URGENCY_HEADER, Holding
-from penstock.brokers.rabbitmq.link import Link
 from penstock.brokers.rabbitmq.publisher import Publisher
 from penstock.brokers.rabbitmq.queues import Queues, parked_name, part_name
 from penstock.brokers.transport import PRIORITIES, BrokerAway, Consumer, Message

@@ -6,12 +6,42 @@ from collections.abc import Callable, Iterable
 
 from pamqp import commands
 
-from penstock.brokers.rabbitmq.acks import Front
 from penstock.brokers.rabbitmq.channel import Channel
 from penstock.brokers.rabbitmq.frames import Content, ack_frame, has_headers, read_properties
 from penstock.brokers.transport import Message
 
 URGENCY_HEADER = "x-penstock-urgency"
+
+
+class Front:
+    """Which deliveries of a channel are done, so that one acknowledgement stands for many. Delivery tags count up from
+    1 on a channel. All up to the front are done; some above it may be as well."""
+
+    __slots__ = ("_above", "_front")
+
+    def __init__(self) -> None:
+        self._front = 0
+        self._above: set[int] = set()
+
+    def reaches(self, tag: int) -> bool:
+        """Whether everything up to this one is done."""
+        return self._front >= tag
+
+    def done(self, tags: Iterable[int]) -> tuple[int, list[int], set[int]]:
+        """What to tell the broker: acknowledge everything up to the first number (0: nothing), and the others singly.
+        Last come those that were not done before.
+
+        The first number is always one of ``tags``: the broker does not take one that it was told before.
+        """
+        above, front = self._above, self._front
+        fresh = {tag for tag in tags if tag > front and tag not in above}
+        above |= fresh
+        while front + 1 in above:
+            front += 1
+            above.discard(front)
+        self._front = front
+        through = max((tag for tag in fresh if tag <= front), default=0)
+        return through, sorted(tag for tag in fresh if tag > front), fresh
 
 
 class Holding:
@@ -87,7 +117,7 @@ class Holding:
         channel = self.channel
         if channel is None:
             return
-        channel.on_content, channel.on_closed = _ignored, _nothing
+        channel.ignore()
         if self._consumers and not self.missing:
             await channel.call(commands.Basic.Cancel(consumer_tag=self._consumer_tag), commands.Basic.CancelOk)
         await channel.close()
@@ -142,9 +172,3 @@ class Holding:
     @property
     def _consumer_tag(self) -> str:
         return f"{self._runner}-{self._consumers}"
-
-
-def _ignored(content: Content) -> None: ...
-
-
-def _nothing() -> None: ...

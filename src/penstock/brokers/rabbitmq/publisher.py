@@ -5,11 +5,9 @@ from collections.abc import Sequence
 
 from pamqp import commands
 
-from penstock.brokers.rabbitmq.acks import Confirms
 from penstock.brokers.rabbitmq.channel import Channel, ClosedByServer
-from penstock.brokers.rabbitmq.connection import Connection, refusal
+from penstock.brokers.rabbitmq.connection import Connection, Link, refusal
 from penstock.brokers.rabbitmq.frames import Content, Sent, publish_writes
-from penstock.brokers.rabbitmq.link import Link
 from penstock.brokers.rabbitmq.queues import Queues
 
 CONFIRM_SECONDS = 15.0
@@ -17,6 +15,39 @@ BLOCKED_SECONDS = 3.0
 _ATTEMPTS = 3
 # A quorum queue refuses while it has no leader, which under load takes a moment after it was made.
 _AGAIN_SECONDS = 0.2
+
+
+class Confirms:
+    """What the broker has confirmed of a batch that was published. Tags count up from 1 on a
+    channel, and a batch has the channel to itself."""
+
+    __slots__ = ("_above", "_front", "_last", "refused")
+
+    def __init__(self) -> None:
+        self._front = self._last = 0
+        self._above: set[int] = set()
+        self.refused = 0
+
+    def expect(self, count: int) -> None:
+        self._last += count
+        self.refused = 0
+
+    def take(self, tag: int, *, multiple: bool, taken: bool) -> None:
+        if not taken:
+            self.refused += 1
+        if multiple:
+            self._front = max(self._front, tag or self._last)
+        else:
+            self._above.add(tag)
+        if self._above:
+            self._above = {one for one in self._above if one > self._front} if multiple else self._above
+            while self._front + 1 in self._above:
+                self._front += 1
+                self._above.discard(self._front)
+
+    @property
+    def complete(self) -> bool:
+        return self._front >= self._last
 
 
 class Publisher:

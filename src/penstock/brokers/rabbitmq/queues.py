@@ -13,8 +13,7 @@ from pamqp import commands
 from pamqp.common import FieldValue
 
 from penstock.brokers.rabbitmq.channel import Channel, ClosedByServer
-from penstock.brokers.rabbitmq.connection import refusal
-from penstock.brokers.rabbitmq.link import Link
+from penstock.brokers.rabbitmq.connection import Link, refusal
 from penstock.brokers.transport import MOST_DEAD, PRIORITIES, BrokerAway
 
 _NOT_FOUND, _PRECONDITION_FAILED = 404, 406
@@ -123,14 +122,12 @@ class Queues:
                     await self._bind_dead(channel)
         except ClosedByServer as closed:
             if closed.code == _PRECONDITION_FAILED and any(name in closed.text for name in _FORGIVEN):
-                return await self._bind_existing(name)
+                if name == self.dead_name:
+                    # The refusal closed the channel before the exchange was bound.
+                    async with self._channel() as channel:
+                        await self._bind_dead(channel)
+                return
             raise refusal(self._link.address, closed) from None
-
-    async def _bind_existing(self, name: str) -> None:
-        """The refusal closed the channel before the exchange was bound."""
-        if name == self.dead_name:
-            async with self._channel() as channel:
-                await self._bind_dead(channel)
 
     async def _bind_dead(self, channel: Channel) -> None:
         exchange = commands.Exchange.Declare(exchange=self.dead_name, exchange_type="fanout", durable=True)

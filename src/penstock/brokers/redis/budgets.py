@@ -10,11 +10,10 @@ import asyncio
 import contextvars
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any
 
-from penstock.brokers.redis.limits import RedisLimits, Told
+from penstock.brokers.redis.limits import RedisLimits
 from penstock.brokers.transport import BrokerAway, BrokerRefused
 from penstock.events import Events
 from penstock.limits.budgets import QUIET_SECONDS, UNSTEADY_SECONDS, PostgresBudgets, move_to_postgres
@@ -27,7 +26,6 @@ from penstock.storage.limits import Block, Grant, KnownLimit, LimitFigures
 _FIRST_RETURN_SECONDS, _LONGEST_RETURN_SECONDS = 2.0, 300.0
 _PROBE_SECONDS = 1.0
 _TOUCH_SECONDS = 60.0
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class RedisBudgets:
@@ -60,21 +58,14 @@ class RedisBudgets:
             )
         try:
             redis = await self._connected()
-            taken = await redis.take(
-                told(known), weights, ahead_seconds=ahead_seconds, heavy_ahead_seconds=heavy_ahead_seconds
+            granted = await redis.take(
+                known, weights, ahead_seconds=ahead_seconds, heavy_ahead_seconds=heavy_ahead_seconds
             )
         except (BrokerAway, BrokerRefused) as error:
             await self._leave(known, error)
             return _none(known, QUIET_SECONDS)
         await self._touch()
-        return Grant(
-            granted=len(taken.delays_seconds),
-            delays_seconds=taken.delays_seconds,
-            wait_seconds=taken.wait_seconds,
-            rate=taken.rate,
-            burst=taken.burst,
-            at=_EPOCH + timedelta(microseconds=taken.at_us),
-        )
+        return granted
 
     async def standing(self, key: str) -> LimitFigures | None:
         """A permit of the store that was left counts as blocked: the other one does not know of it."""
@@ -86,7 +77,7 @@ class RedisBudgets:
                 return found
             return LimitFigures(rate=found.rate, burst=found.burst, blocked_seconds=max(found.blocked_seconds, quiet))
         try:
-            left = await (await self._connected()).standing(told(known))
+            left = await (await self._connected()).standing(known)
         except (BrokerAway, BrokerRefused) as error:
             await self._leave(known, error)
             return LimitFigures(rate=known.rate, burst=known.burst or 1, blocked_seconds=QUIET_SECONDS)
@@ -97,7 +88,7 @@ class RedisBudgets:
         known = await self._standing_of(key)
         if known.store == "redis":
             try:
-                await (await self._connected()).penalise(told(known), seconds)
+                await (await self._connected()).penalise(known, seconds)
             except (BrokerAway, BrokerRefused) as error:
                 await self._leave(known, error)
         block = await self._postgres.penalise(key, seconds, reason)
@@ -186,17 +177,6 @@ class RedisBudgets:
 
 def names_begin_with(prefix: str, installation: str) -> str:
     return f"{prefix}.{installation[:8]}"
-
-
-def told(known: KnownLimit) -> Told:
-    return Told(
-        key=known.key,
-        version=known.version,
-        since=known.since,
-        rate=known.rate,
-        burst=known.burst,
-        blocked_seconds=known.blocked_seconds,
-    )
 
 
 def _none(known: KnownLimit, wait_seconds: float) -> Grant:

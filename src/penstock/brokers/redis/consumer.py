@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
-from penstock.brokers.redis.entries import Given, read_entry
 from penstock.brokers.redis.link import GroupMissing, RedisLink, Script
 from penstock.brokers.redis.names import GROUP, RETURNED, Names
 from penstock.brokers.transport import MOST_DEAD, BrokerAway, BrokerRefused, Consumer, Message
@@ -29,6 +28,10 @@ _DOUBT_SECONDS = 60.0
 _NO_ENTRY = "18446744073709551615-18446744073709551614"
 """Reading one's own entries after it finds none, and counts as a sign of life. Not the very largest id: to Redis that
 one means "new entries", and a sign of life would take messages that nobody handles."""
+
+Given = bytes | list[bytes]
+"""The message alone, or the names and values of all fields, one after the other as the server has them: a dictionary
+would hide one that is there twice."""
 
 
 class RedisConsumer(Consumer):
@@ -256,3 +259,13 @@ class RedisConsumer(Consumer):
 
 def _urgency(message: Message) -> int:
     return message.urgency
+
+
+def read_entry(fields: list[bytes], urgency: int, *, parked: bool) -> tuple[bytes, int]:
+    """Message and urgency. Ours hold ``m``, and where they are parked also ``u``, in this order and nothing else. Of
+    any other the fields themselves are the message: it is found unreadable, and whoever looks sees what it was."""
+    if parked and len(fields) == 4 and fields[::2] == [b"m", b"u"] and fields[3] in (b"0", b"1", b"2"):
+        return fields[1], int(fields[3])
+    if not parked and len(fields) == 2 and fields[0] == b"m":
+        return fields[1], urgency
+    return b"\n".join(fields), urgency

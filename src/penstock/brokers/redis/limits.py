@@ -9,42 +9,16 @@ one that was lost: budgets that do not know the marker of today start empty at t
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from penstock.brokers.redis.link import RedisLink, Script
+from penstock.storage.limits import Grant, KnownLimit, LimitView
 
 # A line that does not answer for so long is given up, and a broken one is tried again once: twice this, and a Redis
 # that hangs is left.
 _ANSWER_SECONDS = 0.4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What the asking process knows of a key. ``rate`` None: nobody limited it. ``since``: of its last removal."""
-
-    key: str
-    version: int | None
-    since: int | None
-    rate: float | None
-    burst: int | None
-    blocked_seconds: float = 0.0
-
-    def arguments(self) -> list[Any]:
-        known = [math.ceil(max(self.blocked_seconds, 0.0) * 1e6), self.since or 0]
-        if self.rate is None or self.burst is None:
-            return ["", "", "", "", *known]
-        return [self.version or 0, repr(float(self.rate)), self.burst, math.ceil(1e6 / self.rate), *known]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """``wait_seconds`` None: all were granted, or the first that was not is above the burst."""
-
-    delays_seconds: tuple[float, ...]
-    wait_seconds: float | None
-    rate: float | None
-    burst: int | None
-    at_us: int
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,35 +43,36 @@ class RedisLimits:
         )
 
     async def take(
-        self, told: Told, weights: Sequence[int], *, ahead_seconds: float, heavy_ahead_seconds: float
-    ) -> Taken:
+        self, known: KnownLimit, weights: Sequence[int], *, ahead_seconds: float, heavy_ahead_seconds: float
+    ) -> Grant:
         reach = [round(ahead_seconds * 1e6), round(heavy_ahead_seconds * 1e6)]
-        wait, rate, burst, at, delays = await self._call(self._take, told, [*reach, *weights])
-        return Taken(
+        wait, rate, burst, at, delays = await self._call(self._take, known, [*reach, *weights])
+        return Grant(
+            granted=len(delays),
             delays_seconds=tuple(int(delay) / 1e6 for delay in delays),
             wait_seconds=None if int(wait) < 0 else int(wait) / 1e6,
             rate=float(rate) if rate else None,
             burst=int(burst) if burst else None,
-            at_us=int(at),
+            at=_EPOCH + timedelta(microseconds=int(at)),
         )
 
-    async def penalise(self, told: Told, seconds: float) -> None:
-        await self._call(self._penalise, told, [math.ceil(seconds * 1e6)])
+    async def penalise(self, known: KnownLimit, seconds: float) -> None:
+        await self._call(self._penalise, known, [math.ceil(seconds * 1e6)])
 
-    async def standing(self, told: Told) -> Left:
+    async def standing(self, known: KnownLimit) -> Left:
         """Changes nothing that counts."""
-        return _left(await self._call(self._standing, told, []))
+        return _left(await self._call(self._standing, known, []))
 
-    async def standings(self, told: Sequence[Told]) -> list[Left]:
+    async def standings(self, views: Sequence[LimitView]) -> list[Left]:
         """Of many keys in one round trip, for people."""
         script = self._standing
-        asked = [("EVALSHA", script.sha, 2, *self._keys(one), *one.arguments()) for one in told]
+        asked = [("EVALSHA", script.sha, 2, *self._keys(one.key), *_arguments(one, 0.0)) for one in views]
         _, *answers = await self._link.together(("SCRIPT", "LOAD", script.text), *asked)
         return [_left(answer) for answer in answers]
 
-    async def tell(self, told: Told) -> None:
+    async def tell(self, known: KnownLimit) -> None:
         """Somebody changed this key: it holds from now on, whatever others remember."""
-        await self._call(self._tell, told, [])
+        await self._call(self._tell, known, [])
 
     async def start_empty(self) -> None:
         """All budgets begin anew with nothing in them, at the first take after this."""
@@ -110,11 +85,20 @@ class RedisLimits:
     def _marker(self) -> str:
         return f"{self.prefix}:limits"
 
-    def _keys(self, told: Told) -> tuple[str, str]:
-        return f"{self.prefix}:limit:{told.key}", self._marker
+    def _keys(self, key: str) -> tuple[str, str]:
+        return f"{self.prefix}:limit:{key}", self._marker
 
-    async def _call(self, script: Script, told: Told, more: list[Any]) -> Any:
-        return await self._link.run(script, self._keys(told), *told.arguments(), *more)
+    async def _call(self, script: Script, known: KnownLimit, more: list[Any]) -> Any:
+        asked = _arguments(known, known.blocked_seconds)
+        return await self._link.run(script, self._keys(known.key), *asked, *more)
+
+
+def _arguments(known: KnownLimit | LimitView, blocked_seconds: float) -> list[Any]:
+    """What the asking process knows of a key."""
+    steered = [math.ceil(max(blocked_seconds, 0.0) * 1e6), known.since or 0]
+    if known.rate is None or known.burst is None:
+        return ["", "", "", "", *steered]
+    return [known.version or 0, repr(float(known.rate)), known.burst, math.ceil(1e6 / known.rate), *steered]
 
 
 def _left(answer: Sequence[bytes]) -> Left:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from penstock.insight.attention import OLD_SKEW_SECONDS, skew_sentence
+from penstock.insight.stage_views import OLD_SKEW_SECONDS, skew_sentence
 from penstock.observe.finding import Check, Patient, Result, bad, fine, warn
 from penstock.observe.wording import span, stage_label
 from penstock.storage import migrate, reads, server_state, workers

@@ -13,7 +13,7 @@ from penstock.console.http.problems import documented, not_found
 from penstock.console.http.routes.items import Statuses
 from penstock.console.http.wire import MOST_ID, JobId, Wire
 from penstock.insight import items as engine_items
-from penstock.insight import job_slices, job_timeline
+from penstock.insight import job_story
 from penstock.storage.items import ItemsWanted
 
 router = APIRouter(prefix="/api/jobs", tags=["jobs"], responses=documented())
@@ -113,7 +113,7 @@ async def timeline(ground: Here, actor: Viewer, job_id: JobId) -> JobTimeline:
     """What happened to it and when, oldest first, and how many of its items ended in each minute."""
     await look_at_job(ground, actor, job_id)
     async with ground.app.connection() as connection:
-        found = await job_timeline.read(connection, job_id)
+        found = await job_story.timeline(connection, job_id)
     return JobTimeline.from_record(found)
 
 
@@ -123,7 +123,7 @@ async def slice_now(ground: Here, actor: Viewer, job_id: JobId) -> JobSlice:
     await look_at_job(ground, actor, job_id)
     settings = ground.settings
     async with ground.app.connection() as connection:
-        found = await job_slices.read(connection, job_id, settings)
+        found = await job_story.slices(connection, job_id, settings)
     return JobSlice.from_record(
         settings, target_ms=settings.worker_target_slice_ms, safety=settings.safety_factor, stages=found
     )

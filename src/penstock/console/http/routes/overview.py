@@ -18,10 +18,10 @@ from penstock.console.http.routes.workers import WorkerItem
 from penstock.console.http.wire import Wire
 from penstock.control import dead_letters
 from penstock.insight import job_views
-from penstock.insight.attention import About
 from penstock.insight.history import LONGEST_MINUTES, HistoryView, history
 from penstock.insight.overview import Overview as Seen
 from penstock.insight.overview import overview
+from penstock.insight.stage_views import About
 from penstock.storage import imports
 
 router = APIRouter(prefix="/api", tags=["operations"], responses=documented())

@@ -175,7 +175,7 @@ def waits_for_worker(row: Position, told: Telling) -> Unclaimed:
         return "announced", f"It was announced to {told.transport} {sent}, and no worker has taken it.", step
     waited = (row["read_at"] - row["run_at"]).total_seconds()
     if waited > _LATE_SECONDS:
-        due = f"It is due for {span(waited)} and was not announced to {told.transport}, although somebody relays."
+        due = f"It has been due for {span(waited)} and was not announced to {told.transport}, although somebody relays."
         return (
             "not_announced",
             due,

@@ -136,8 +136,8 @@ def _of_stage(view: StageView, *, held: int, any_worker: bool) -> Iterator[tuple
     if view.failed_last_hour:
         sentence = f"{counted(view.failed_last_hour, 'task')} of {label} failed in the last hour."
         yield "failures", sentence, f"`penstock dead-letters list --pipeline {view.pipeline}`"
-    if view.workers and (view.oldest_wait_seconds or 0) > _OLD_WAIT_SECONDS:
-        pace = f"; {rate(view.ended_per_second)} leave it" if view.ended_per_second else ""
+    if view.paused_at is None and view.workers and (view.oldest_wait_seconds or 0) > _OLD_WAIT_SECONDS:
+        pace = f"; it completes {rate(view.ended_per_second)}" if view.ended_per_second else ""
         cause = f", limited to {view.max_running:,} at a time" if view.max_running else ""
-        sentence = f"The oldest task of {label} is due for {span(view.oldest_wait_seconds or 0)}{pace}{cause}."
+        sentence = f"The oldest task of {label} has been due for {span(view.oldest_wait_seconds or 0)}{pace}{cause}."
         yield "waits", sentence, "More workers or a larger pool shorten the wait."

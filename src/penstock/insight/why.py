@@ -136,11 +136,12 @@ async def _in_line(connection: Connection, row: Position, live: list[dict[str, A
     if waited > _LATE_SECONDS:
         names = ", ".join(server["name"] for server in live)
         sentence = (
-            f"It is due for {span(waited)} and is next, but no worker takes it, although {names} lives and has room."
+            f"It has been due for {span(waited)} and is next, but no worker has claimed it, although {names}"
+            f" {'is' if len(live) == 1 else 'are'} alive and {'has' if len(live) == 1 else 'have'} capacity."
         )
         step = "The paced profile looks once a minute; otherwise read the worker's log and restart it."
         return Reason.OVERLOOKED, sentence, step
-    return Reason.DUE, "It is due; a worker should take it within a second.", None
+    return Reason.DUE, "It is due; a worker should claim it within a second.", None
 
 
 def _of_broker(found: Unclaimed) -> Said:

@@ -12,8 +12,8 @@ from penstock.config import load
 from penstock.control.acting import By
 from penstock.errors import IllegalMove
 from penstock.extensions import sites as website_analysis
-from penstock.extensions.sites import deciding, orders, upkeep, views
-from penstock.extensions.sites.names import ASKING, PIPELINE, READING
+from penstock.extensions.sites import deciding, orders, stages, views
+from penstock.extensions.sites.findings import ASKING, PIPELINE, READING
 from penstock.testing import drain
 from tests.extensions import site_answers
 from tests.extensions.model_world import KEY, Called, ModelServer, Said, raw, refuses, says, table
@@ -380,7 +380,7 @@ async def test_what_belonged_to_a_deleted_analysis_is_removed(database_url: str)
             before = await world.fetchval(count)
             async with world.app.connection() as connection:
                 await connection.execute("delete from penstock.tasks where job_id = $1", jobs[0].id)
-            removed = await upkeep.forget_old(world.app)
+            removed = await stages.forget_old(world.app)
             assert removed["leftovers"] >= before / 2
             assert await world.fetchval(count) == before / 2
             assert (await world.outcomes(jobs[1]))[0]["state"] == State.DONE.name

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from penstock.extensions.sites.answer import Answer, Evidence
+from penstock.extensions.sites.findings import Answer, Evidence
 from penstock.storage.queries import load
 
 _sql = load("answers", "penstock.extensions.sites")

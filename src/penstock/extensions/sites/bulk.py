@@ -17,9 +17,8 @@ from penstock.console.files.encoding import encoding_of
 from penstock.console.files.refused import FileRefused
 from penstock.errors import UsageError
 from penstock.extensions.sites.fetch.address import parse_site
-from penstock.extensions.sites.fetch.fetched import Fetched, Fetcher
-from penstock.extensions.sites.fetch.markup import unescaped
-from penstock.extensions.sites.problem import SiteProblem
+from penstock.extensions.sites.fetch.fetched import Fetched, Fetcher, SiteProblem
+from penstock.extensions.sites.fetch.links import unescaped
 
 MOST = 10_000
 _MOST_REFUSED = 1000

@@ -5,11 +5,10 @@ from typing import Any, Literal, assert_never
 import orjson
 
 from penstock.extensions.sites import views
-from penstock.extensions.sites.report.as_csv import csv
-from penstock.extensions.sites.report.as_json import json
-from penstock.extensions.sites.report.document import MOST_ROWS, Overview, Report, SiteLine
-from penstock.extensions.sites.report.html import html
-from penstock.extensions.sites.report.markdown import markdown
+from penstock.extensions.sites.report.content import Report
+from penstock.extensions.sites.report.exports import csv, json
+from penstock.extensions.sites.report.overview import MOST_ROWS, Overview, SiteLine
+from penstock.extensions.sites.report.rendering import html, markdown
 from penstock.extensions.sites.views import SiteDetails, SiteView
 
 Connection = Any

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from penstock.extensions.sites.scores import Share, SiteScores
+from penstock.extensions.sites.findings import Share, SiteScores
 from penstock.storage.queries import load
 
 _sql = load("sites", "penstock.extensions.sites")

@@ -9,11 +9,17 @@ from penstock.core import job_counts
 from penstock.core.job_counts import JobCounts
 from penstock.errors import JobNotFound, TaskNotFound
 from penstock.extensions.sites import answers, orders, sites
-from penstock.extensions.sites.answer import Answer
-from penstock.extensions.sites.facts import SiteFacts
-from penstock.extensions.sites.names import ASKING, FORMING, PIPELINE, READING
-from penstock.extensions.sites.prompt import Prompt
-from penstock.extensions.sites.scores import SiteScores, SiteScoring
+from penstock.extensions.sites.findings import (
+    ASKING,
+    FORMING,
+    PIPELINE,
+    READING,
+    Answer,
+    Prompt,
+    SiteFacts,
+    SiteScores,
+    SiteScoring,
+)
 from penstock.extensions.sites.sites import StageResult, StoredAnalysis, Summary
 from penstock.insight import items
 from penstock.insight.items import Item

@@ -14,7 +14,7 @@ from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
     from penstock.extensions.sites.budgets import BudgetState
-    from penstock.extensions.sites.scores import Share
+    from penstock.extensions.sites.findings import Share
     from penstock.extensions.sites.views import AnalysisView, SiteView
 
 JobArgument = Annotated[int | None, typer.Argument(metavar="JOB", min=1, help="One analysis; all of them otherwise.")]

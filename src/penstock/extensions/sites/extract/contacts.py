@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
 
-from penstock.extensions.sites.extract.element import Element
-from penstock.extensions.sites.extract.json_ld import Item, nested, words
-from penstock.extensions.sites.extract.wording import squeezed, unique
-from penstock.extensions.sites.facts import SiteContacts
+from penstock.extensions.sites.extract.element import Element, squeezed, unique
+from penstock.extensions.sites.extract.head import Item, nested, words
+from penstock.extensions.sites.findings import SiteContacts
 
 _MOST = 20
 _MOST_TEXT = 200_000

@@ -5,9 +5,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from penstock.extensions.sites.extract.element import Element
-from penstock.extensions.sites.extract.json_ld import Item, nested, types, words
-from penstock.extensions.sites.extract.wording import folded, squeezed
+from penstock.extensions.sites.extract.element import Element, folded, squeezed
+from penstock.extensions.sites.extract.head import Item, nested, types, words
 
 _MOST_NAME = 120
 # What is on offer or told, never who offers it.

@@ -5,18 +5,19 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from penstock.console.files.capped_child import Send
+from penstock.console.files.frames import Header
 from penstock.extensions.sites.extract import head
 from penstock.extensions.sites.extract.charset import decoded
 from penstock.extensions.sites.extract.contacts import contacts, places
 from penstock.extensions.sites.extract.element import MOST_ELEMENTS, Element, parsed
-from penstock.extensions.sites.extract.json_ld import items as json_ld_items
+from penstock.extensions.sites.extract.head import items as json_ld_items
 from penstock.extensions.sites.extract.languages import language
 from penstock.extensions.sites.extract.main_text import Main, main_of
 from penstock.extensions.sites.extract.names import candidates
-from penstock.extensions.sites.extract.offers import offers
-from penstock.extensions.sites.extract.topics import topics
-from penstock.extensions.sites.facts import ReadPage, SiteContacts, SiteOffer, SiteTopic
+from penstock.extensions.sites.extract.topics import offers, topics
 from penstock.extensions.sites.fetch.fetched import Fetched
+from penstock.extensions.sites.findings import ReadPage, SiteContacts, SiteOffer, SiteTopic
 
 LARGEST_BYTES = 4 * 1024 * 1024
 _FEWEST_WORDS = 5
@@ -98,3 +99,8 @@ def _without_text(main: Main) -> str | None:
     if len(main.text.split()) >= _FEWEST_WORDS or len(main.text) > 20:
         return None
     return "The page holds hardly any text without JavaScript; it was read from what its head says."
+
+
+def serve(order: Header, blob: bytes, send: Send) -> None:
+    page: dict[str, Any] = order["page"]
+    send({"kind": "reading", "reading": read(Fetched(**page, body=blob)).as_json()})

@@ -11,11 +11,9 @@ from typing import Any, Protocol, runtime_checkable
 from penstock import Context, Penstock
 from penstock.errors import PermanentError, ThrottledError, TransientError
 from penstock.extensions.sites import answers
-from penstock.extensions.sites.answer import Answer
-from penstock.extensions.sites.facts import SiteFacts
-from penstock.extensions.sites.models.budget import Budget, BudgetSpent, Call
+from penstock.extensions.sites.budgets import Budget, BudgetSpent, Call
+from penstock.extensions.sites.findings import Answer, Prompt, SiteFacts
 from penstock.extensions.sites.models.model import AnswerLost, EndpointDown, Model, ModelRefused, Question
-from penstock.extensions.sites.prompt import Prompt
 from penstock.extensions.sites.settings import SitesSettings
 
 Cell = tuple[str, str, int]  # model, key of the prompt, sample

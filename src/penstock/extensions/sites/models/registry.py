@@ -8,11 +8,10 @@ from typing import Annotated
 from pydantic import Field
 
 from penstock import Penstock
+from penstock.extensions.sites.fetch.fetched import SiteProblem
 from penstock.extensions.sites.models.model import OFFLINE, Model
 from penstock.extensions.sites.models.models_file import Endpoint, read
-from penstock.extensions.sites.models.openai import EndpointModel
-from penstock.extensions.sites.models.reply import most_tokens_of
-from penstock.extensions.sites.problem import SiteProblem
+from penstock.extensions.sites.models.openai import EndpointModel, most_tokens_of
 from penstock.insight.record import WIRE
 
 _USUAL_QUESTION_BYTES = 200

@@ -5,7 +5,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from penstock.extensions.sites.scores import Share
+from penstock.extensions.sites.findings import Share
 
 # Characters that turn the direction of what follows them: a stranger's text could rewrite ours by them.
 _TURNING = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

@@ -17,39 +17,10 @@ _NEXT = re.compile(r"<(?:(!--)|(/?)([A-Za-z][A-Za-z0-9:-]{0,40})([^<>]*)>)")
 _ATTRIBUTE = re.compile(r"""[^\s"'=<>/]+(?:\s{0,20}=\s{0,20}(?:"[^"]*"|'[^']*'|[^\s"']+))?""")
 _RAW = frozenset({"script", "style", "textarea", "title", "xmp"})
 # They have no end, or end by themselves where the next one begins: they do not nest.
-_FLAT = frozenset(
-    [
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "track",
-        "wbr",
-        "p",
-        "li",
-        "dt",
-        "dd",
-        "tr",
-        "td",
-        "th",
-        "thead",
-        "tbody",
-        "tfoot",
-        "option",
-        "colgroup",
-        "html",
-        "head",
-        "body",
-    ]
-)
+_FLAT = frozenset({
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
+    "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "colgroup", "html", "head", "body",
+})  # fmt: skip
 
 
 def tamed(markup: str) -> str:
@@ -141,23 +112,10 @@ def unique(texts: Iterable[str], most: int) -> tuple[str, ...]:
 MOST_ELEMENTS = 30_000
 # What parsers add around cells and rows comes on top of what the page nests.
 _DEEPEST = DEEPEST * 2
-_UNSEEN = frozenset(
-    [
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "svg",
-        "iframe",
-        "object",
-        "canvas",
-        "math",
-        "head",
-        "title",
-        "select",
-        "datalist",
-    ]
-)
+_UNSEEN = frozenset({
+    "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "math", "head", "title", "select",
+    "datalist",
+})  # fmt: skip
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -208,36 +166,10 @@ class Element:
         return " ".join(found).lower()[:400]
 
 
-INLINE = frozenset(
-    [
-        "a",
-        "abbr",
-        "acronym",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "em",
-        "font",
-        "i",
-        "kbd",
-        "label",
-        "mark",
-        "q",
-        "s",
-        "small",
-        "span",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-    ]
-)
+INLINE = frozenset({
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "em", "font", "i", "kbd", "label", "mark", "q",
+    "s", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var",
+})  # fmt: skip
 
 
 def parsed(markup: str) -> Element:

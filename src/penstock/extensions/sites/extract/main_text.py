@@ -11,38 +11,14 @@ from dataclasses import dataclass
 from penstock.extensions.sites.extract.element import INLINE, Element, squeezed
 from penstock.extensions.sites.findings import ReadHeading
 
-_NEVER = frozenset(
-    [
-        "nav",
-        "footer",
-        "aside",
-        "form",
-        "button",
-        "dialog",
-        "amp-sidebar",
-        "amp-ad",
-        "amp-analytics",
-        "amp-consent",
-        "menu",
-        "input",
-        "textarea",
-    ]
-)
-_ROLES = frozenset(
-    [
-        "navigation",
-        "banner",
-        "contentinfo",
-        "complementary",
-        "search",
-        "dialog",
-        "alertdialog",
-        "menubar",
-        "menu",
-        "toolbar",
-        "tablist",
-    ]
-)
+_NEVER = frozenset({
+    "nav", "footer", "aside", "form", "button", "dialog", "amp-sidebar", "amp-ad", "amp-analytics", "amp-consent",
+    "menu", "input", "textarea",
+})  # fmt: skip
+_ROLES = frozenset({
+    "navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menubar", "menu",
+    "toolbar", "tablist",
+})  # fmt: skip
 # Whatever is inside: nobody calls content so.
 _SURELY = re.compile(
     r"cookie|consent|gdpr|breadcrumb|brotkrume|skip-?link|sr-only|newsletter|site-?notice|"

@@ -10,55 +10,14 @@ from penstock.extensions.sites.extract.head import Item, nested, types, words
 
 _MOST_NAME = 120
 # What is on offer or told, never who offers it.
-_NOT_A_BUSINESS = frozenset(
-    [
-        "WebPage",
-        "WebSite",
-        "Product",
-        "Offer",
-        "Service",
-        "Article",
-        "NewsArticle",
-        "BlogPosting",
-        "Recipe",
-        "Event",
-        "Person",
-        "BreadcrumbList",
-        "ListItem",
-        "FAQPage",
-        "Question",
-        "Answer",
-        "ImageObject",
-        "SearchAction",
-        "Review",
-        "Rating",
-        "AggregateRating",
-        "PostalAddress",
-        "Brand",
-        "Place",
-        "Menu",
-        "MenuItem",
-        "MenuSection",
-        "OfferCatalog",
-        "ItemList",
-        "VideoObject",
-        "SoftwareApplication",
-        "CollectionPage",
-        "AboutPage",
-        "ContactPage",
-        "HowTo",
-        "Book",
-        "Movie",
-        "Course",
-        "JobPosting",
-        "SiteNavigationElement",
-        "WPHeader",
-        "WPFooter",
-        "Country",
-        "City",
-        "AdministrativeArea",
-    ]
-)
+_NOT_A_BUSINESS = frozenset({
+    "WebPage", "WebSite", "Product", "Offer", "Service", "Article", "NewsArticle", "BlogPosting", "Recipe", "Event",
+    "Person", "BreadcrumbList", "ListItem", "FAQPage", "Question", "Answer", "ImageObject", "SearchAction", "Review",
+    "Rating", "AggregateRating", "PostalAddress", "Brand", "Place", "Menu", "MenuItem", "MenuSection", "OfferCatalog",
+    "ItemList", "VideoObject", "SoftwareApplication", "CollectionPage", "AboutPage", "ContactPage", "HowTo", "Book",
+    "Movie", "Course", "JobPosting", "SiteNavigationElement", "WPHeader", "WPFooter", "Country", "City",
+    "AdministrativeArea",
+})  # fmt: skip
 _ORGANISER = ("publisher", "organizer", "provider", "seller", "author")
 _SEPARATORS = re.compile(r"\s+[|·•–—»«:\-]\s+|[|｜]|\s*-\s*(?=[\u3040-\u9fff])|(?<=[\u3040-\u9fff])\s*-\s*|\s+-\s+")
 _RIGHTS = re.compile(

@@ -37,26 +37,10 @@ _DENIES = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_NOT = frozenset(
-    (
-        "not",
-        "no",
-        "never",
-        "without",
-        "cannot",
-        "don",
-        "doesn",
-        "isn",
-        "nicht",
-        "kein",
-        "keine",
-        "nie",
-        "ohne",
-        "pas",
-        "jamais",
-        "sans",
-    )
-)
+_NOT = frozenset({
+    "not", "no", "never", "without", "cannot", "don", "doesn", "isn", "nicht", "kein", "keine", "nie", "ohne", "pas",
+    "jamais", "sans",
+})  # fmt: skip
 _MARKUP = re.compile(r"\*\*|__|`|^[ \t]*(?:#+|>|[-*•]|\d{1,2}[.)])[ \t]+", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 _SAYS_LITTLE = listed("generic_names")

@@ -12,7 +12,7 @@ from starlette.datastructures import UploadFile
 
 from penstock.console.files.room import require_room
 from penstock.console.files.submit import Submission
-from penstock.console.http.actor import Actor, Operator
+from penstock.console.http.actor import Operator
 from penstock.console.http.bodies import form_of, media_type, takes, text_fields, validated
 from penstock.console.http.ground import Ground, ground_of
 from penstock.console.http.ownership import owner_of_job
@@ -268,8 +268,8 @@ async def edit_prompts(
 ) -> EditedBody:
     """Takes the place of all prompts of the site. An approval that was given for others ends."""
     ground = ground_of(request)
-    owner = await _owner(ground, actor, job_id)
-    prompts = await deciding.edit_prompts(ground.app, job_id, site_id, body.prompts, by=actor.by, owner=owner)
+    await owner_of_job(ground, actor, job_id)
+    prompts = await deciding.edit_prompts(ground.app, job_id, site_id, body.prompts, by=actor.by)
     return await _edited(ground, site_id, prompts)
 
 
@@ -277,8 +277,8 @@ async def edit_prompts(
 async def reset_prompts(request: Request, actor: Operator, job_id: AnalysisId, site_id: SiteIdPath) -> EditedBody:
     """Those that were formed from the site again. An approval that was given for edited ones ends."""
     ground = ground_of(request)
-    owner = await _owner(ground, actor, job_id)
-    prompts = await deciding.edit_prompts(ground.app, job_id, site_id, None, by=actor.by, owner=owner)
+    await owner_of_job(ground, actor, job_id)
+    prompts = await deciding.edit_prompts(ground.app, job_id, site_id, None, by=actor.by)
     return await _edited(ground, site_id, prompts)
 
 
@@ -299,12 +299,12 @@ async def approve(
     """Models may be asked: about these sites, or all whose prompts wait for it. They go on at once. `dryRun` only says
     how many they are, and what asking about them may cost."""
     ground = ground_of(request)
-    owner = await _owner(ground, actor, job_id)
+    await owner_of_job(ground, actor, job_id)
     chosen = None if body is None else body.site_ids
     asking = await deciding.asking(ground.app, job_id, chosen)
     approved = asking.sites
     if body is None or not body.dry_run:
-        approved = await deciding.approve(ground.app, job_id, chosen, by=actor.by, owner=owner)
+        approved = await deciding.approve(ground.app, job_id, chosen, by=actor.by)
     return ApprovedBody(approved=approved, calls=asking.calls, most_cost=asking.most_cost)
 
 
@@ -313,7 +313,7 @@ async def rerun(request: Request, actor: Operator, job_id: AnalysisId, body: Rer
     """Run sites that ended again from a stage. Results before it stay; prompts are formed again only where the site or
     the code has changed, and models are asked only what they have not answered yet."""
     ground = ground_of(request)
-    owner = await _owner(ground, actor, job_id)
+    await owner_of_job(ground, actor, job_id)
     started = await deciding.rerun(
         ground.app,
         job_id,
@@ -322,17 +322,8 @@ async def rerun(request: Request, actor: Operator, job_id: AnalysisId, body: Rer
         statuses=[State[name] for name in body.statuses or ("DONE", "ERROR")],
         options=body.model_dump(include={"replay", "fresh", "budget"}),
         by=actor.by,
-        owner=owner,
     )
     return RerunStarted(started=started)
-
-
-async def _owner(ground: Ground, actor: Actor, job_id: int) -> str | None:
-    """Of an analysis: other jobs are not there."""
-    owner = await owner_of_job(ground, actor, job_id)
-    async with ground.app.connection() as connection:
-        await views.require_analysis(connection, job_id)
-    return owner
 
 
 router = APIRouter()

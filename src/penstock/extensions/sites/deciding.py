@@ -9,7 +9,7 @@ from penstock.control import jobs as job_steering
 from penstock.control import tasks as task_steering
 from penstock.control.acting import By
 from penstock.errors import IllegalMove, NotKnown, UsageError
-from penstock.extensions.sites import orders, sites, views
+from penstock.extensions.sites import orders, views
 from penstock.extensions.sites.findings import ASKING, FORMING, STAGES, Prompt, PromptKind
 from penstock.extensions.sites.models.registry import Models
 from penstock.extensions.sites.prompts.material import fold, one_line
@@ -74,7 +74,7 @@ async def require_sites(connection: Any, job_id: int, site_ids: Sequence[int]) -
 
 
 async def edit_prompts(
-    app: Penstock, job_id: int, site_id: int, texts: Sequence[str] | None, *, by: By, owner: str | None
+    app: Penstock, job_id: int, site_id: int, texts: Sequence[str] | None, *, by: By
 ) -> list[Prompt]:
     """In the order given. A text that was formed from a fact keeps it; any other is the person's own. None: those that
     were formed take the place of edited ones again.
@@ -82,9 +82,10 @@ async def edit_prompts(
     Refused before there are prompts, and while models are being asked; after the end they count for the next run.
     """
     async with app.connection() as connection:
+        owner = (await views.require_analysis(connection, job_id)).owner
         await require_sites(connection, job_id, [site_id])
         _may_edit(await views.details(connection, site_id))
-        stages = await sites.stages(connection, site_id)
+        stages = await views.stages(connection, site_id)
         prompts = [Prompt.from_json(one) for one in stages[FORMING].result["prompts"]]
         if texts is not None:
             prompts = edited(texts, prompts)
@@ -110,14 +111,14 @@ def _may_edit(found: views.SiteDetails) -> None:
     )
 
 
-async def approve(app: Penstock, job_id: int, site_ids: Sequence[int] | None, *, by: By, owner: str | None) -> int:
+async def approve(app: Penstock, job_id: int, site_ids: Sequence[int] | None, *, by: By) -> int:
     """Models may be asked about these sites, or about all whose prompts wait for it. Returns how many are new."""
-    if site_ids is not None:
-        async with app.connection() as connection:
-            chosen = await require_sites(connection, job_id, site_ids)
-            await _require_waiting(connection, chosen)
-        return await _approve(app, job_id, chosen, by=by, owner=owner)
-    return sum([await _approve(app, job_id, batch, by=by, owner=owner) async for batch in _waiting(app, job_id)])
+    async with app.connection() as connection:
+        owner = (await views.require_analysis(connection, job_id)).owner
+        chosen = None if site_ids is None else await _waiting_of(connection, job_id, site_ids)
+    if chosen is not None:
+        return await _approve(app, job_id, chosen, by, owner)
+    return sum([await _approve(app, job_id, batch, by, owner) async for batch in _waiting(app, job_id)])
 
 
 async def asking(app: Penstock, job_id: int, site_ids: Sequence[int] | None) -> Asking:
@@ -126,9 +127,8 @@ async def asking(app: Penstock, job_id: int, site_ids: Sequence[int] | None) -> 
     async with app.connection() as connection:
         options = (await views.analysis(connection, job_id)).options
         if site_ids is not None:
-            batches = [await require_sites(connection, job_id, site_ids)]
-            await _require_waiting(connection, batches[0])
-        counted = [await sites.prompts_of(connection, batch, FORMING) for batch in batches]
+            batches = [await _waiting_of(connection, job_id, site_ids)]
+        counted = [await views.prompts_of(connection, batch) for batch in batches]
     prompts, length = (sum(one[at] for one in counted) for at in (0, 1))
     names, samples = options.get("models") or app.settings.of(SitesSettings).models, options.get("samples") or 1
     cost = Models(app).most_cost(names, questions=prompts * samples, question_bytes=length * samples)
@@ -139,17 +139,18 @@ async def _waiting(app: Penstock, job_id: int) -> AsyncIterator[list[int]]:
     last = 0
     while True:
         async with app.connection() as connection:
-            batch = await sites.waiting_for_approval(connection, job_id, ASKING, after=last, limit=_BATCH)
+            batch = await views.waiting_for_approval(connection, job_id, after=last, limit=_BATCH)
         if not batch:
             return
         yield batch
         last = batch[-1]
 
 
-async def _require_waiting(connection: Any, site_ids: Sequence[int]) -> None:
+async def _waiting_of(connection: Any, job_id: int, site_ids: Sequence[int]) -> list[int]:
     """Prompts that are not there yet cannot be approved: nobody has seen them."""
-    waiting = await sites.waiting_at(connection, site_ids, ASKING)
-    for site_id in site_ids:
+    wanted = await require_sites(connection, job_id, site_ids)
+    waiting = await views.waiting_to_ask(connection, wanted)
+    for site_id in wanted:
         if site_id not in waiting:
             site = await views.site(connection, site_id)
             raise IllegalMove(
@@ -159,9 +160,10 @@ async def _require_waiting(connection: Any, site_ids: Sequence[int]) -> None:
                 allowed_from=(f"PENDING in {ASKING}",),
                 next_step="Wait until its prompts are formed and wait for approval.",
             )
+    return wanted
 
 
-async def _approve(app: Penstock, job_id: int, batch: Sequence[int], *, by: By, owner: str | None) -> int:
+async def _approve(app: Penstock, job_id: int, batch: Sequence[int], by: By, owner: str | None) -> int:
     async with app.connection() as connection, connection.transaction():
         approved = await orders.approve(connection, batch, by=by.actor)
         if approved:
@@ -181,7 +183,6 @@ async def rerun(
     statuses: Sequence[State] = (State.DONE, State.ERROR),
     options: Mapping[str, Any] | None = None,
     by: By,
-    owner: str | None,
 ) -> int:
     """Run sites that ended again from a stage; earlier results stay. ``options`` (replay, fresh, budget) are for this
     run; None and False: as the job says.
@@ -189,6 +190,8 @@ async def rerun(
     Prompts are formed again only where the site or the code has changed, and models asked only what they have not
     answered yet. Returns how many start.
     """
+    async with app.connection() as connection:
+        owner = (await views.require_analysis(connection, job_id)).owner
     require_bounds(app.settings, options or {})
     options = {name: value for name, value in (options or {}).items() if value is not None and value is not False}
     if from_stage not in STAGES:
@@ -230,7 +233,7 @@ async def _choose(app: Penstock, job_id: int, statuses: Sequence[State], options
     last = 0
     while True:
         async with app.connection() as connection:
-            batch = await sites.ended(connection, job_id, [int(one) for one in statuses], after=last, limit=_BATCH)
+            batch = await views.ended(connection, job_id, statuses, after=last, limit=_BATCH)
             await orders.set_options(connection, batch, options, by=by.actor)
         if not batch:
             return

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.errors import UsageError
 from penstock.terminal.command import command
 from penstock.terminal.session import Session
 from penstock.terminal.waiting import until_stopped
@@ -27,8 +28,6 @@ def register(app: typer.Typer) -> None:
     @command(app, "sample-site")
     async def sample_site(session: Session, port: PortOption = 0) -> None:
         """Serve a small made-up website on loopback until Ctrl-C; prints what to set so that it may be read."""
-        from penstock.errors import UsageError
-
         try:
             server = await asyncio.start_server(answer, "127.0.0.1", port, limit=_MOST_HEAD_BYTES)
         except OSError as error:

@@ -21,7 +21,8 @@ from penstock.extensions.sites.findings import (
 )
 from penstock.extensions.sites.prompts.forming import form
 from penstock.extensions.sites.report.content import Report
-from penstock.extensions.sites.report.overview import SiteLine
+from penstock.extensions.sites.report.overview import Overview, SiteLine
+from penstock.extensions.sites.reporting import written
 from tests.extensions.page_facts import page_facts
 
 URL = "https://alderby-mill.example/"
@@ -215,3 +216,11 @@ def line_of(report: Report, *, state: str, link: str | None = None) -> SiteLine:
         improvements=scores.improvements if scores else (),
         link=link,
     )
+
+
+def html(report: Report | Overview) -> str:
+    return written(report, "html")
+
+
+def markdown(report: Report | Overview) -> str:
+    return written(report, "md")

@@ -15,8 +15,8 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from penstock.extensions.sites.report import exports
 from penstock.extensions.sites.report.blocks import clean, safe_link
 from penstock.extensions.sites.report.overview import MOST_DETAILED, MOST_ROWS, Overview, SiteLine
-from penstock.extensions.sites.report.rendering import POLICY, html, markdown
-from tests.extensions.sites_report_world import ATTACK, MODELS, URL, hostile, line_of, report, share
+from penstock.extensions.sites.report.style import POLICY
+from tests.extensions.sites_report_world import ATTACK, MODELS, URL, hostile, html, line_of, markdown, report, share
 
 _ELEMENTS = {
     *("html", "head", "meta", "title", "style", "body", "main", "header", "nav", "section", "h1", "h2", "h3", "p", "a"),

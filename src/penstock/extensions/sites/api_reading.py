@@ -239,13 +239,13 @@ async def get_analysis(request: Request, actor: Viewer, job_id: AnalysisId) -> A
     async with ground.app.connection() as connection:
         view = await views.analysis(connection, job_id)
         budget = await budgets.standing(connection, job_id)
-        page = await views.site_page(connection, job_id, after=None, limit=_FIRST_PAGE)
-        alone = len(page.sites) == 1 and page.next is None
-        found = await views.details(connection, page.sites[0].site_id) if alone else None
+        sites, page = await views.site_page(connection, job_id, limit=_FIRST_PAGE)
+        alone = len(sites) == 1 and page.next is None
+        found = await views.details(connection, sites[0].site_id) if alone else None
     return AnalysisDetail(
         **dict(AnalysisBody.model_validate(view, from_attributes=True)),
         budget=budget,
-        sites=_bodies(page.sites),
+        sites=_bodies(sites),
         next_cursor=_cursor(ground, actor, _query(job_id, None), page.next),
         **({} if found is None else dict(Findings.model_validate(found, from_attributes=True))),
     )
@@ -275,13 +275,20 @@ async def list_sites(
     if after is not None and before is not None:
         raise Problem(400, "A page is `after` one cursor or `before` one, not both.")
     query = _query(job_id, statuses)
-    ends = [None if one is None else _place(ground.cursors.take(actor.name, query, one)) for one in (after, before)]
+    ends = [
+        None
+        if one is None
+        else ItemPosition(*cast("tuple[datetime, int]", ground.cursors.take(actor.name, query, one)))
+        for one in (after, before)
+    ]
     states = states_of(statuses) if statuses else []
     async with ground.app.connection() as connection:
         await views.require_analysis(connection, job_id)
-        page = await views.site_page(connection, job_id, states=states, after=ends[0], before=ends[1], limit=page_size)
+        sites, page = await views.site_page(
+            connection, job_id, states=states, after=ends[0], before=ends[1], limit=page_size
+        )
     return SitePageBody(
-        items=_bodies(page.sites),
+        items=_bodies(sites),
         next_cursor=_cursor(ground, actor, query, page.next),
         previous_cursor=_cursor(ground, actor, query, page.previous),
         start_cursor=_cursor(ground, actor, query, page.first),
@@ -333,11 +340,6 @@ def _query(job_id: int, statuses: str | None) -> tuple[object, ...]:
 
 def _cursor(ground: Ground, actor: Actor, query: tuple[object, ...], place: ItemPosition | None) -> str | None:
     return None if place is None else ground.cursors.give(actor.name, query, [place.at, place.task_id])
-
-
-def _place(values: list[object]) -> ItemPosition:
-    at, task_id = values
-    return ItemPosition(cast("datetime", at), cast("int", task_id))
 
 
 @router.get("/analyses/{jobId}/report", operation_id="reportAnalysis", responses=_FILE, response_class=Response)

@@ -22,6 +22,8 @@ _sql = load("budgets", "penstock.extensions.sites")
 Connection = Any
 # No call takes that long: a reservation that is older belongs to a process that died.
 _LONGEST_CALL_SECONDS = 1200.0
+_LOOK_AGAIN_SECONDS = 0.25
+_PATIENCE_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,21 +49,9 @@ async def reserve(
     return number
 
 
-async def settle(connection: Connection, reservation: int, cost: float) -> None:
-    await connection.execute(_sql.settle, reservation, cost)
-
-
-async def take_over(connection: Connection, task_id: int, lease: int) -> None:
-    await connection.execute(_sql.take_over, task_id, lease)
-
-
 async def standing(connection: Connection, job_id: int) -> BudgetState | None:
     row = await connection.fetchrow(_sql.standing, job_id, _LONGEST_CALL_SECONDS)
     return None if row is None else BudgetState(**dict(row))
-
-
-_LOOK_AGAIN_SECONDS = 0.25
-_PATIENCE_SECONDS = 20.0
 
 
 class BudgetSpent(PermanentError):
@@ -79,13 +69,11 @@ class BudgetHeld(ThrottledError):
     """What is left is reserved by calls under way, which may cost less: worth waiting for in the queue."""
 
 
+@dataclass(slots=True)
 class Call:
     """``spent``: what it did cost. Where nobody says, its worst case counts."""
 
-    __slots__ = ("spent",)
-
-    def __init__(self) -> None:
-        self.spent: float | None = None
+    spent: float | None = None
 
 
 class Budget:
@@ -148,7 +136,7 @@ class Budget:
     async def _try(self, task_id: int, lease: int, worst_cost: float) -> int | None:
         async with self._app.connection() as connection:
             if (task_id, lease) not in self._taken_over:
-                await take_over(connection, task_id, lease)
+                await connection.execute(_sql.take_over, task_id, lease)
                 self._taken_over.add((task_id, lease))
             return await reserve(
                 connection, job_id=self._job_id, task_id=task_id, lease=lease, cost=worst_cost, most=self._most
@@ -156,7 +144,7 @@ class Budget:
 
     async def _settle(self, number: int, call: Call, worst_cost: float) -> None:
         async with self._app.connection() as connection:
-            await settle(connection, number, worst_cost if call.spent is None else call.spent)
+            await connection.execute(_sql.settle, number, worst_cost if call.spent is None else call.spent)
         self._ended.set()
 
 

@@ -20,7 +20,7 @@ from penstock.storage import audit, items
 
 MOST = 200
 LONGEST = 500
-OWN_TEMPLATE = "own@1"
+_BATCH = 1000
 
 
 def edited(texts: Iterable[str], formed: Sequence[Prompt]) -> list[Prompt]:
@@ -31,7 +31,8 @@ def edited(texts: Iterable[str], formed: Sequence[Prompt]) -> list[Prompt]:
         if number > MOST:
             raise UsageError(f"There are more than {MOST} prompts. Leave some out; nothing was changed.")
         line = _line(number, text)
-        found.setdefault(fold(line) or line, known.get(line) or _own(line))
+        own = Prompt(text=line, kind=PromptKind.OWN, fact="Written by a person", page=None, template="own@1")
+        found.setdefault(fold(line) or line, known.get(line, own))
     if not found:
         raise UsageError("No prompt is left, so there would be nothing to ask. Keep at least one; nothing was changed.")
     return list(found.values())
@@ -46,13 +47,6 @@ def _line(number: int, text: str) -> str:
             f"Prompt {number} has {len(text):,} characters; at most {LONGEST} are asked. Shorten it: nothing changed."
         )
     return line
-
-
-def _own(text: str) -> Prompt:
-    return Prompt(text=text, kind=PromptKind.OWN, fact="Written by a person", page=None, template=OWN_TEMPLATE)
-
-
-_BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,13 +96,13 @@ def _may_edit(found: views.SiteDetails) -> None:
     waits = site.state is State.PENDING and site.current_step == ASKING
     if waits or (site.state in FINISHED and FORMING in {one.stage for one in found.stages}):
         return
-    raise IllegalMove(
-        move="edit the prompts of",
-        subject=f"site {site.site_id}",
-        state=f"{site.state.name} in {site.current_step}",
-        allowed_from=(f"PENDING in {ASKING}", "the end"),
-        next_step="Wait until its prompts are formed, or until its models have answered.",
-    )
+    wait = "Wait until its prompts are formed, or until its models have answered."
+    raise _not_now("edit the prompts of", site, f"PENDING in {ASKING}", "the end", next_step=wait)
+
+
+def _not_now(move: str, site: views.SiteView, *allowed: str, next_step: str) -> IllegalMove:
+    subject, state = f"site {site.site_id}", f"{site.state.name} in {site.current_step}"
+    return IllegalMove(move=move, subject=subject, state=state, allowed_from=allowed, next_step=next_step)
 
 
 async def approve(app: Penstock, job_id: int, site_ids: Sequence[int] | None, *, by: By) -> int:
@@ -153,13 +147,8 @@ async def _waiting_of(connection: Any, job_id: int, site_ids: Sequence[int]) -> 
     for site_id in wanted:
         if site_id not in waiting:
             site = await views.site(connection, site_id)
-            raise IllegalMove(
-                move="approve the prompts of",
-                subject=f"site {site_id}",
-                state=f"{site.state.name} in {site.current_step}",
-                allowed_from=(f"PENDING in {ASKING}",),
-                next_step="Wait until its prompts are formed and wait for approval.",
-            )
+            wait = "Wait until its prompts are formed and wait for approval."
+            raise _not_now("approve the prompts of", site, f"PENDING in {ASKING}", next_step=wait)
     return wanted
 
 

@@ -27,7 +27,6 @@ class Order:
     options: dict[str, Any]
     for_run: int | None
     decided_by: str
-    decided_at: datetime
 
 
 async def set_prompts(connection: Connection, task_id: int, prompts: Sequence[Prompt] | None, *, by: str) -> None:

@@ -34,6 +34,13 @@ from penstock.storage.queries import load
 
 RESULT_COLUMNS = ("Name", "Pages", "Prompts", "Coverage", "Visibility", "Unsupported claims", "Cost")
 _REVIEW = timedelta(days=1)
+_sql = load("leftovers", "penstock.extensions.sites")
+Connection = Any
+_SWEPT_ROWS = 1000
+_UNUSED_SECONDS = 86_400.0
+_PATIENT = RetryPolicy(base_seconds=2.0, cap_seconds=120.0)
+# An endpoint that is down for a minute is not down for good.
+_VERY_PATIENT = RetryPolicy(base_seconds=15.0, factor=4.0, cap_seconds=300.0)
 
 
 class SiteAnalysis:
@@ -154,12 +161,6 @@ def _shown(share: Share) -> float | None:
     return None if share.value is None else round(share.value, 3)
 
 
-_sql = load("leftovers", "penstock.extensions.sites")
-Connection = Any
-_SWEPT_ROWS = 1000
-_UNUSED_SECONDS = 86_400.0
-
-
 async def sweep_leftovers(connection: Connection) -> int:
     """A batch of each table's rows of tasks and jobs that are no more; returns how many, 0 when none is left."""
     removed = 0
@@ -195,28 +196,14 @@ async def _swept(app: Penstock, sweep: Callable[[Connection], Awaitable[int]]) -
         removed += gone
 
 
-_PATIENT = RetryPolicy(base_seconds=2.0, cap_seconds=120.0)
-# An endpoint that is down for a minute is not down for good.
-_VERY_PATIENT = RetryPolicy(base_seconds=15.0, factor=4.0, cap_seconds=300.0)
-
-
 def install(app: Penstock, analysis: SiteAnalysis | None = None) -> SiteAnalysis:
     """Declare the pipeline. Needs no database; close what it returns where the process goes on without the app."""
     site = analysis or SiteAnalysis(app)
     settings = app.settings.of(SitesSettings)
     pipeline = app.pipeline(PIPELINE, result_columns=RESULT_COLUMNS, check_options=lambda given: options_of(app, given))
 
-    @pipeline.stage(READING, version=EXTRACTION, timeout=settings.timeout_seconds, retry=_PATIENT)
-    async def read(ctx: Context, url: str) -> None:
-        await site.read(ctx, url)
-
-    @pipeline.stage(FORMING, version=TEMPLATES)
-    async def form(ctx: Context, found: dict[str, Any]) -> Any:
-        return await site.form(ctx, found)
-
-    @pipeline.stage(ASKING, timeout=settings.model_timeout_seconds, retry=_VERY_PATIENT)
-    async def ask(ctx: Context, formed: dict[str, Any]) -> Any:
-        return await site.ask(ctx, formed)
-
+    pipeline.stage(READING, version=EXTRACTION, timeout=settings.timeout_seconds, retry=_PATIENT)(site.read)
+    pipeline.stage(FORMING, version=TEMPLATES)(site.form)
+    pipeline.stage(ASKING, timeout=settings.model_timeout_seconds, retry=_VERY_PATIENT)(site.ask)
     install_upkeep(app)
     return site

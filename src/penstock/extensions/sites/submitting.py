@@ -58,12 +58,8 @@ async def submit(app: Penstock, submission: Submission, wish: Wish) -> Added:
     if not found.urls:
         raise UsageError(_nothing(found))
     name = submission.name or (found.urls[0] if len(found.urls) == 1 else f"{len(found.urls):,} sites")
-    done = await submit_items(
-        app,
-        replace(submission, name=name, options=checked),
-        [{"url": url} for url in found.urls],
-        kind="sites",
-    )
+    listed = [{"url": url} for url in found.urls]
+    done = await submit_items(app, replace(submission, name=name, options=checked), listed, kind="sites")
     if not done.created:
         return await _known(app, done.job_id)
     return Added(

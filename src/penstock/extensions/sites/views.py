@@ -26,7 +26,7 @@ from penstock.extensions.sites.findings import (
     SiteScoring,
 )
 from penstock.insight import items
-from penstock.insight.items import Item
+from penstock.insight.items import Item, ItemPage
 from penstock.insight.job_steps import Step, steps_of
 from penstock.lifecycle import FINISHED, JobState, State
 from penstock.storage import reads
@@ -98,17 +98,6 @@ class SiteView:
     edited: bool
     approved_at: datetime | None
     updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SitePage:
-    """``first``, ``last``: the places of its ends; ``previous``, ``next``: the same where there may be more."""
-
-    sites: tuple[SiteView, ...]
-    first: ItemPosition | None = None
-    last: ItemPosition | None = None
-    previous: ItemPosition | None = None
-    next: ItemPosition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,13 +214,13 @@ async def site_page(
     after: ItemPosition | None = None,
     before: ItemPosition | None = None,
     limit: int,
-) -> SitePage:
-    """In the order in which they were given; those in some ``states`` only: what changed last first."""
+) -> tuple[tuple[SiteView, ...], ItemPage]:
+    """In the order in which they were given; those in some ``states`` only: what changed last first. With the places
+    where the page begins and ends."""
     wanted = ItemsWanted(jobs=[job_id], states=list(states or State))
     sort: items.Sort = "-updatedAt" if states else "row"
     page = await items.page(connection, wanted, sort=sort, after=after, before=before, limit=limit)
-    shown = await _shown(connection, page.items)
-    return SitePage(sites=shown, first=page.first, last=page.last, previous=page.previous, next=page.next)
+    return await _shown(connection, page.items), page
 
 
 async def sites_now(connection: Connection, site_ids: Sequence[int]) -> tuple[SiteView, ...]:
@@ -296,8 +285,8 @@ async def details(connection: Connection, site_id: int) -> SiteDetails:
 
 async def only_site(connection: Connection, job_id: int) -> int | None:
     """The site of an analysis of one; None where there are more."""
-    page = await site_page(connection, job_id, after=None, limit=2)
-    return page.sites[0].site_id if len(page.sites) == 1 else None
+    found, _ = await site_page(connection, job_id, limit=2)
+    return found[0].site_id if len(found) == 1 else None
 
 
 def _site(item: Item, more: Mapping[str, Any]) -> SiteView:

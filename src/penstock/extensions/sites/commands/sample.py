@@ -12,13 +12,7 @@ from penstock.terminal.session import Session
 from penstock.terminal.waiting import until_stopped
 
 PortOption = Annotated[int, typer.Option("--port", min=0, max=65535, help="0: a free one.")]
-_PAGES = {
-    "/": "index.html",
-    "/repairs": "repairs.html",
-    "/hire": "hire.html",
-    "/about": "about.html",
-    "/contact": "contact.html",
-}
+_PAGES = {"/": "index.html"} | {f"/{name}": f"{name}.html" for name in ("repairs", "hire", "about", "contact")}
 _HTML = "text/html; charset=utf-8"
 _REQUEST_SECONDS = 10.0
 _MOST_HEAD_BYTES = 64 * 1024
@@ -50,13 +44,8 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
             head = await reader.readuntil(b"\r\n\r\n")
             method, target, *_ = head.decode("latin-1").split(" ", 2)
             status, kind, body = _found(target.partition("?")[0], _host(head))
-            lines = (
-                f"HTTP/1.1 {status}",
-                f"Content-Type: {kind}",
-                f"Content-Length: {len(body)}",
-                "Connection: close",
-            )
-            writer.write("\r\n".join((*lines, "", "")).encode() + (b"" if method == "HEAD" else body))
+            headers = f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close"
+            writer.write(f"HTTP/1.1 {status}\r\n{headers}\r\n\r\n".encode() + (b"" if method == "HEAD" else body))
             await writer.drain()
     except (TimeoutError, ValueError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         pass

@@ -24,24 +24,12 @@ if TYPE_CHECKING:
     from penstock.extensions.sites.findings import Share
     from penstock.extensions.sites.views import AnalysisView, SiteView
 
-
-class ReportFormat(StrEnum):
-    html = "html"
-    md = "md"
-    json = "json"
-    csv = "csv"
-
-
-FormatOption = Annotated[
-    ReportFormat | None, typer.Option("--format", help="Without it, what the name of the file says; else html.")
-]
 SiteOption = Annotated[int | None, typer.Option("--site", metavar="ID", min=1, help="Only this site.")]
 FileOption = Annotated[str, typer.Option("--file", "-f", metavar="FILE", help="Where to; - is the standard output.")]
 JobArgument = Annotated[int, typer.Argument(metavar="JOB", min=1)]
 OneArgument = Annotated[int | None, typer.Argument(metavar="JOB", min=1, help="One analysis; all of them otherwise.")]
 OwnerOption = Annotated[str | None, typer.Option("--owner", help="Only those of this user.")]
 AfterOption = Annotated[int | None, typer.Option("--after", metavar="ID", help="Where the page before ended.")]
-
 _ANALYSES = (
     Column(key="job_id", title="analysis", right=True, show=str),
     Column(key="name", title="name", show=lambda value: short(value, 40) or "–"),
@@ -64,6 +52,21 @@ _MODELS = (
     Column(key="ready", title="ready"),
     Column(key="problem", title="problem", show=lambda value: short(value, 100) or "–"),
 )
+_NARROWEST = 40
+_NAMED_SITES = 5
+SHOWN_FAILURES = 3
+
+
+class ReportFormat(StrEnum):
+    html = "html"
+    md = "md"
+    json = "json"
+    csv = "csv"
+
+
+FormatOption = Annotated[
+    ReportFormat | None, typer.Option("--format", help="Without it, what the name of the file says; else html.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -146,9 +149,9 @@ async def _show(session: Session, job: int, limit: int, after: int | None) -> No
 
     async with session.connection() as connection:
         view = await views.analysis(connection, job)
-        page = await views.site_page(connection, job, after=views.behind(after), limit=limit)
+        sites, page = await views.site_page(connection, job, after=views.behind(after), limit=limit)
         budget = await budgets.standing(connection, job)
-    rows = [_site(one) for one in page.sites]
+    rows = [_site(one) for one in sites]
     following = None if page.next is None else page.next.task_id
     if session.out.json:
         session.out.emit(
@@ -162,7 +165,7 @@ async def _show(session: Session, job: int, limit: int, after: int | None) -> No
         return
     session.out.show({}, _described(view, budget))
     show_page(session, rows, None if following is None else str(following), _SITES, empty="It has no sites.")
-    if told := notes(session, [(one.site_id, one.error or one.why) for one in page.sites]):
+    if told := notes(session, [(one.site_id, one.error or one.why) for one in sites]):
         session.out.show({}, f"\n{told}")
 
 
@@ -247,10 +250,6 @@ async def _made(session: Session, job: int, site: int | None, format: ReportForm
 
 if TYPE_CHECKING:
     from penstock.extensions.sites.views import AnalysisView, SiteView
-
-_NARROWEST = 40
-_NAMED_SITES = 5
-SHOWN_FAILURES = 3
 
 
 def approval(job: int) -> str:

@@ -21,6 +21,20 @@ _FLAT = frozenset({
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
     "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "colgroup", "html", "head", "body",
 })  # fmt: skip
+# What PostgreSQL cannot keep, and what only steers terminals.
+_UNKEPT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
+_CASELESS = re.compile(r"[^\W_]+")
+MOST_ELEMENTS = 30_000
+# What parsers add around cells and rows comes on top of what the page nests.
+_DEEPEST = DEEPEST * 2
+_UNSEEN = frozenset({
+    "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "math", "head", "title", "select",
+    "datalist",
+})  # fmt: skip
+INLINE = frozenset({
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "em", "font", "i", "kbd", "label", "mark", "q",
+    "s", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var",
+})  # fmt: skip
 
 
 def tamed(markup: str) -> str:
@@ -75,11 +89,6 @@ def _after(folded: str, closing: str, at: int) -> int:
     return len(folded) if end == -1 else end + (len(closing) if closing == "-->" else 0)
 
 
-# What PostgreSQL cannot keep, and what only steers terminals.
-_UNKEPT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
-_CASELESS = re.compile(r"[^\W_]+")
-
-
 def squeezed(text: str | None, most: int) -> str:
     """White space of any kind becomes one space; cut at a word, where there is one."""
     if not text:
@@ -107,15 +116,6 @@ def unique(texts: Iterable[str], most: int) -> tuple[str, ...]:
             if len(seen) == most:
                 break
     return tuple(seen.values())
-
-
-MOST_ELEMENTS = 30_000
-# What parsers add around cells and rows comes on top of what the page nests.
-_DEEPEST = DEEPEST * 2
-_UNSEEN = frozenset({
-    "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "math", "head", "title", "select",
-    "datalist",
-})  # fmt: skip
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -160,16 +160,14 @@ class Element:
         return " ".join("".join(parts).split())[:most]
 
     @property
+    def body(self) -> "Element":
+        return next(self.find("body"), self)
+
+    @property
     def named(self) -> str:
         """Its id, class, role and label: what its author called it."""
         found = (self.attributes.get(key, "") for key in ("id", "class", "role", "aria-label", "data-elementor-type"))
         return " ".join(found).lower()[:400]
-
-
-INLINE = frozenset({
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "em", "font", "i", "kbd", "label", "mark", "q",
-    "s", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var",
-})  # fmt: skip
 
 
 def parsed(markup: str) -> Element:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
-from urllib.parse import urljoin, urlsplit
 
 from penstock.extensions.sites.extract.element import Element, squeezed
 from penstock.extensions.sites.fetch.address import joined, same_site
@@ -25,6 +24,11 @@ _COMMA_TOO_MANY = re.compile(r",(\s{0,200}[}\]])")
 _COMMA_TOO_FEW = re.compile(r'"([ \t\r\n]{1,200})"')
 _TYPE = re.compile(r'"@type"\s{0,9}:\s{0,9}"([A-Za-z]{2,60})"')
 _PLAIN = re.compile(r'"(name|telephone|email|description)"\s{0,9}:\s{0,9}"([^"\\\n]{1,300})"')
+_MOST_TITLE = 300
+_MOST_DESCRIPTION = 1000
+_MOST_OPEN_GRAPH = 40
+_MOST_LINKS = 300
+_MOST_ANCHORS = 3000
 
 
 def items(page: Element) -> tuple[tuple[Item, ...], tuple[str, ...]]:
@@ -130,13 +134,6 @@ def _bounded(value: Any, depth: int) -> Any:
     return value if value is None or isinstance(value, bool | float) or abs(value) < 2**53 else str(value)[:40]
 
 
-_MOST_TITLE = 300
-_MOST_DESCRIPTION = 1000
-_MOST_OPEN_GRAPH = 40
-_MOST_LINKS = 300
-_MOST_ANCHORS = 3000
-
-
 def metas(page: Element) -> dict[str, str]:
     """By name, property or itemprop in lower case; the first that says something counts."""
     found: dict[str, str] = {}
@@ -199,7 +196,7 @@ def links(page: Element, url: str) -> tuple[str, ...]:
         href = anchor.attributes.get("href", "").strip()
         if not href or href.startswith(("#", "javascript:", "mailto:", "tel:", "data:")) or len(href) > 2000:
             continue
-        if _is_web(base, href) and (address := joined(base, href)):
+        if address := joined(base, href):
             found[address] = None
         if len(found) == _MOST_LINKS:
             break
@@ -210,10 +207,3 @@ def _believed(address: str | None, said: str, url: str) -> tuple[str | None, str
     if address is not None and same_site(address, url):
         return address, None
     return None, f"The page calls {said[:200]!r} its canonical address, which is no address of this site."
-
-
-def _is_web(base: str, href: str) -> bool:
-    try:
-        return urlsplit(urljoin(base, href)).scheme in ("http", "https")
-    except ValueError:
-        return False

@@ -43,6 +43,13 @@ _CONTACT = re.compile(
 )
 _HEADINGS = ("h1", "h2", "h3", "h4")
 _SHORT = 200
+MOST_TEXT = 60_000
+_MOST_HEADINGS = 80
+_MOST_HEADING = 200
+_LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4}
+# Parts that are wrapped in one box after the other: the innermost box with several parts is the page.
+_MOST_WRAPS = 12
+_ENDS = 2
 
 
 def is_around(one: Element, *, inside: bool, total: int) -> bool:
@@ -62,11 +69,6 @@ def is_around(one: Element, *, inside: bool, total: int) -> bool:
     if named and _MAYBE.search(named) and one.tag not in ("body", "html", *_HEADINGS):
         return _mostly_links(one) or (one.letters < _SHORT and not _has_content(one)) or _is_imprint(one, total)
     return _is_list_of_links(one)
-
-
-def is_page_end(one: Element, total: int) -> bool:
-    """The last part of a page that gives an address or says whose rights it are, whatever it is called."""
-    return _is_imprint(one, total)
 
 
 def is_page_begin(one: Element) -> bool:
@@ -114,20 +116,12 @@ def _is_list_of_links(one: Element) -> bool:
 
 
 def _is_imprint(one: Element, total: int) -> bool:
+    """It gives an address or says whose rights it are, whatever it is called."""
     if one.letters > total * 0.3 or any(True for _ in one.find("h1", "h2")):
         return False
     found = {match[0].lower() for match in _CONTACT.finditer(one.text(1500))}
     # A paragraph that asks people to call is content; one that also gives an address is not.
     return len(found) >= (2 if one.tag == "p" else 1)
-
-
-MOST_TEXT = 60_000
-_MOST_HEADINGS = 80
-_MOST_HEADING = 200
-_LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4}
-# Parts that are wrapped in one box after the other: the innermost box with several parts is the page.
-_MOST_WRAPS = 12
-_ENDS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,11 +130,10 @@ class Main:
     headings: tuple[ReadHeading, ...]
     # Elements that were kept, in order: what is offered and named is looked for in them.
     parts: tuple[Element, ...]
-    left_out: int
 
 
 def main_of(page: Element) -> Main:
-    body = next(page.find("body"), page)
+    body = page.body
     root = _root(body)
     walk = _TextWalk(total=root.letters, inside=root is not body)
     left_out = set() if root is not body else _ends(body)
@@ -175,7 +168,7 @@ def _ends(body: Element) -> set[int]:
             if one.letters < total * 0.3 and is_page_begin(one):
                 out.add(id(one))
         for one in parts[: -_ENDS - 1 : -1]:
-            if one.tag in _LEVELS or not is_page_end(one, total):
+            if one.tag in _LEVELS or not _is_imprint(one, total):
                 break
             out.add(id(one))
     return out
@@ -203,7 +196,6 @@ class _TextWalk:
         self._line: list[str] = []
         self._headings: list[ReadHeading] = []
         self._parts: list[Element] = []
-        self._left_out = 0
 
     def enter(self, root: Element, left_out: set[int]) -> None:
         """Without recursion: pages nest deeper than Python calls."""
@@ -214,7 +206,9 @@ class _TextWalk:
                 self._end_line()
             elif isinstance(one, str):
                 self._line.append(one)
-            elif one.seen and self._wanted(one, root, left_out, inside):
+            elif one.seen and (
+                one is root or not (id(one) in left_out or is_around(one, inside=inside, total=self._total))
+            ):
                 inside = inside or one.tag in ("main", "article") or one.attributes.get("role") == "main"
                 self._note(one)
                 if one.tag not in INLINE:
@@ -232,16 +226,7 @@ class _TextWalk:
             text=text[:MOST_TEXT],
             headings=tuple(self._headings[:_MOST_HEADINGS]),
             parts=tuple(self._parts),
-            left_out=self._left_out,
         )
-
-    def _wanted(self, one: Element, root: Element, left_out: set[int], inside: bool) -> bool:
-        if one is root:
-            return True
-        if id(one) in left_out or is_around(one, inside=inside, total=self._total):
-            self._left_out += one.letters
-            return False
-        return True
 
     def _note(self, one: Element) -> None:
         self._parts.append(one)

@@ -29,6 +29,9 @@ _MOST_OFFERS = 100
 _MOST_PLACES = 30
 _MOST_CONTACTS = 20
 _MOST_NOTES = 100
+# A page of four megabytes takes about two seconds; on a busy machine more on the clock.
+CAPS = Caps(memory_mb=768, cpu_seconds=15, answer_seconds=60.0)
+_PARSER = "penstock.extensions.sites.extract.page"
 
 
 def understand(crawl: Crawl) -> SiteFacts:
@@ -110,11 +113,6 @@ def _bounded(pages: Sequence[ReadPage]) -> tuple[ReadPage, ...]:
     return tuple(kept)
 
 
-# A page of four megabytes takes about two seconds; on a busy machine more on the clock.
-CAPS = Caps(memory_mb=768, cpu_seconds=15, answer_seconds=60.0)
-_PARSER = "penstock.extensions.sites.extract.page"
-
-
 class Reader:
     """Reads one site at a time; more wait. Children are kept between sites."""
 
@@ -148,35 +146,24 @@ class Reader:
         for page in pages_of(crawl):
             try:
                 readings.append(self._page(page))
-            except FileRefused as refused:
+            except (FileRefused, TransientError) as error:
                 if self._children.closed:
                     raise self._ended() from None
+                if not isinstance(error, FileRefused):
+                    raise
                 if page is crawl.start:
-                    raise _unreadable(page, refused) from None
-                notes.append(f"{page.final_url} was left out: {refused.problem}")
-            except TransientError:
-                if self._children.closed:
-                    raise self._ended() from None
-                raise
+                    raise SiteProblem(
+                        f"{page.final_url} could not be analysed: {error.problem} Give another page of the site to "
+                        "start from."
+                    ) from None
+                notes.append(f"{page.final_url} was left out: {error.problem}")
         return composed(crawl, readings, notes)
 
     def _page(self, page: Fetched) -> Reading:
         with self._children.lent() as child:
-            order = {
-                "kind": page.kind,
-                "url": page.url,
-                "final_url": page.final_url,
-                "status": page.status,
-                "headers": page.headers,
-            }
+            order = {name: getattr(page, name) for name in ("kind", "url", "final_url", "status", "headers")}
             answers = list(child.ask({"page": order}, page.body[: LARGEST_BYTES + 1]))
             return Reading.from_json(answers[0][0]["reading"])
 
     def _ended(self) -> TransientError:
         return TransientError("The reader of websites was closed. Try again.")
-
-
-def _unreadable(page: Fetched, refused: FileRefused) -> SiteProblem:
-    return SiteProblem(
-        f"{page.final_url} could not be analysed: {refused.problem} Give another page of the site to start from."
-    )

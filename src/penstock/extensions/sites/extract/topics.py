@@ -19,6 +19,27 @@ _THINGS = frozenset({"Service", "Product", "Course", "Event", "Recipe", "MenuSec
 _TAG = re.compile(r"/tags?/[^/]+/?\Z")
 _LISTED = re.compile(r"[,;:.]\s+|\s(?:and|und|et|y|e|en|i|ve|и|oder|or|&)\s|、|，|。")
 _QUESTION = re.compile(r"[?？]\s*\Z")
+MOST_OFFERS = 60
+_LONGEST_OFFER = 120
+_CURRENCY = r"(?:€|\$|£|¥|₽|₺|zł|kr\.?|CHF|EUR|USD|GBP|Euro|euros?|R\$|TL|руб\.?|円|元|Kč)"
+_AMOUNT = r"\d{1,3}(?:[ .,\u00a0']\d{3}){0,3}(?:[.,]\d{1,2})?|\d{1,7}(?:[.,]\d{1,2})?"
+PRICE = re.compile(rf"(?<!\w)({_CURRENCY}\s?(?:{_AMOUNT})|(?:{_AMOUNT})\s?{_CURRENCY})(?!\w)", re.IGNORECASE)
+_SIGNS = {"EUR": "€", "USD": "$", "GBP": "£", "JPY": "円", "PLN": "zł"}
+_ROWS = frozenset({"tr", "li", "dt", "dd", "p", "div", "article", "td", "section"})
+_OFFERED = frozenset({"Product", "Service", "Offer", "MenuItem", "Course", "AggregateOffer", "IndividualProduct"})
+_BEFORE = re.compile(
+    r"[\s:–—-]+(?:ab|from|à partir de|desde|od|от|vanaf|da|kostet|costs|costa|coûte|стоит)?[\s:–—-]*\Z", re.IGNORECASE
+)
+_HEADINGS = ("h1", "h2", "h3", "h4")
+_LARGE = frozenset({"h2", "h3", "h4", "h5", "strong", "b"})
+_NAMED = re.compile(r"\b(?:name|title|item-?name|product-?name)\b|-(?:name|title)\b")
+_COSTS = re.compile(r"\b(?:kostet|costs|cuesta|custa|coûte|costa|kost|стоит|kosztuje)\b", re.IGNORECASE)
+_MOST_LETTERS = 1500
+# Boxes in boxes are looked through again and again: so many boxes, with so many elements inside.
+_MOST_LOOKS = 5000
+_MOST_INSIDE = 60
+_SHORT = 60
+_LEADING = re.compile(r"\A(?:the|der|die|das|le|la|el|il)\s+", re.IGNORECASE)
 
 
 def topics(
@@ -89,29 +110,6 @@ def _menu(page: Element) -> list[str]:
             if links:
                 break
     return list(dict.fromkeys(links))[:12] if len(links) <= 25 else []
-
-
-MOST_OFFERS = 60
-_LONGEST_OFFER = 120
-_CURRENCY = r"(?:€|\$|£|¥|₽|₺|zł|kr\.?|CHF|EUR|USD|GBP|Euro|euros?|R\$|TL|руб\.?|円|元|Kč)"
-_AMOUNT = r"\d{1,3}(?:[ .,\u00a0']\d{3}){0,3}(?:[.,]\d{1,2})?|\d{1,7}(?:[.,]\d{1,2})?"
-PRICE = re.compile(rf"(?<!\w)({_CURRENCY}\s?(?:{_AMOUNT})|(?:{_AMOUNT})\s?{_CURRENCY})(?!\w)", re.IGNORECASE)
-_SIGNS = {"EUR": "€", "USD": "$", "GBP": "£", "JPY": "円", "PLN": "zł"}
-_ROWS = frozenset({"tr", "li", "dt", "dd", "p", "div", "article", "td", "section"})
-_OFFERED = frozenset({"Product", "Service", "Offer", "MenuItem", "Course", "AggregateOffer", "IndividualProduct"})
-_BEFORE = re.compile(
-    r"[\s:–—-]+(?:ab|from|à partir de|desde|od|от|vanaf|da|kostet|costs|costa|coûte|стоит)?[\s:–—-]*\Z", re.IGNORECASE
-)
-_HEADINGS = ("h1", "h2", "h3", "h4")
-_LARGE = frozenset({"h2", "h3", "h4", "h5", "strong", "b"})
-_NAMED = re.compile(r"\b(?:name|title|item-?name|product-?name)\b|-(?:name|title)\b")
-_COSTS = re.compile(r"\b(?:kostet|costs|cuesta|custa|coûte|costa|kost|стоит|kosztuje)\b", re.IGNORECASE)
-_MOST_LETTERS = 1500
-# Boxes in boxes are looked through again and again: so many boxes, with so many elements inside.
-_MOST_LOOKS = 5000
-_MOST_INSIDE = 60
-_SHORT = 60
-_LEADING = re.compile(r"\A(?:the|der|die|das|le|la|el|il)\s+", re.IGNORECASE)
 
 
 def offers(parts: Sequence[Element], items: Sequence[Item], url: str) -> tuple[SiteOffer, ...]:

@@ -129,7 +129,11 @@ class _SiteWalk:
     async def _further(self, start: Fetched, robots: Robots) -> list[Fetched]:
         """Tries twice as many as are wanted, so that a few broken links do not leave the site half read."""
         seen, contents = {canonical(start.final_url), self._start}, {start.sha256}
-        wanted = await self._wanted(start, robots, seen)
+        linked = await asyncio.to_thread(links.linked, start)
+        listed = await self._from_sitemaps(start, robots)
+        wanted = await asyncio.to_thread(
+            links.chosen, [*linked, *listed], robots, without=frozenset(seen), most=self._pages * 2
+        )
         self._total = min(self._pages, len(wanted)) + 1
         read: list[Fetched] = []
         silent = 0
@@ -153,13 +157,6 @@ class _SiteWalk:
             self._fetched.append(page)
             self._told(len(read) + 1, self._total, f"read {page.final_url}")
         return read
-
-    async def _wanted(self, start: Fetched, robots: Robots, seen: set[str]) -> list[str]:
-        linked = await asyncio.to_thread(links.linked, start)
-        listed = await self._from_sitemaps(start, robots)
-        return await asyncio.to_thread(
-            links.chosen, [*linked, *listed], robots, without=frozenset(seen), most=self._pages * 2
-        )
 
     async def _page(self, url: str, start: Fetched, seen: set[str], contents: set[str]) -> Fetched:
         """Not one that was read under another address, nor one that a redirect leads away to."""
@@ -223,9 +220,8 @@ class _SiteWalk:
 
 
 def _named_by(fetched: Fetched, start: Fetched) -> tuple[list[str], list[LinkCandidate]]:
-    found = links.understood(fetched.body)
-    pages = [LinkCandidate(url=canonical(url)) for url in links.own(found.pages, start)]
-    return links.own(found.sitemaps, start), pages
+    pages, sitemaps = links.listed(fetched.body)
+    return links.own(sitemaps, start), [LinkCandidate(url=canonical(url)) for url in links.own(pages, start)]
 
 
 def _has_text(pages: list[Fetched]) -> bool:

@@ -7,6 +7,13 @@ from typing import Literal, Protocol
 
 from penstock.errors import PermanentError, ThrottledError, TransientError
 
+Kind = Literal["page", "robots", "sitemap"]
+# Asked before a redirect is followed; raises where it must not be.
+Onward = Callable[[str], Awaitable[None]]
+# What could not be read is kept as these headers and nothing else, so that a replay goes the same way.
+PROBLEM = "x-penstock-problem"
+_SORT = "x-penstock-problem-sort"
+
 
 class SiteProblem(PermanentError):
     """Trying again would not help: no such page, not a website, robots.txt says no."""
@@ -14,11 +21,6 @@ class SiteProblem(PermanentError):
 
 class SiteBusy(TransientError):
     """Trying again may help: no answer, an answer 503, a broken connection."""
-
-
-Kind = Literal["page", "robots", "sitemap"]
-# Asked before a redirect is followed; raises where it must not be.
-Onward = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +51,6 @@ class Fetcher(Protocol):
         A robots.txt or sitemap that is not there is an answer too: its status says so.
         """
         ...
-
-
-# What could not be read is kept as these headers and nothing else, so that a replay goes the same way.
-PROBLEM = "x-penstock-problem"
-_SORT = "x-penstock-problem-sort"
 
 
 class ReadAlready(SiteProblem):

@@ -27,96 +27,6 @@ _HREF = re.compile(r"""(?:^|\s)href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"""
 _TAG = re.compile(r"<[^<>]*>")
 _UNSEEN = ("script", "style", "noscript", "template", "title")
 _MOST_LINKS = 2000
-
-
-def unescaped(text: str) -> str:
-    """Never raises; a number that no character has becomes the sign for a broken character."""
-    return html.unescape(_ENDLESS.sub("\ufffd", text))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
-    """``href`` as it stands there; ``text`` is what people see of it."""
-
-    href: str
-    text: str
-
-
-def decoded(body: bytes) -> str:
-    """Good enough for links and for counting letters."""
-    start = body[:_LARGEST_SCAN]
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return start.decode("utf-16", errors="replace")
-    return start.decode("utf-8", errors="ignore") if _recognised(body) else start.decode("latin-1")
-
-
-def _recognised(body: bytes) -> bool:
-    """A character that was cut at the end is no reason to read the page in another way."""
-    try:
-        body[:_LARGEST_SCAN].decode("utf-8")
-    except UnicodeDecodeError as error:
-        return error.start >= min(len(body), _LARGEST_SCAN) - 4
-    return True
-
-
-def links(text: str) -> tuple[str | None, list[Link]]:
-    """What the page says its links are relative to, and the links in their order."""
-    shown = _without_comments(text)
-    for name in ("script", "style", "template"):
-        shown = _without_element(shown, name)
-    base = _BASE.search(shown)
-    found = []
-    for anchor in _ANCHOR.finditer(shown):
-        href = _href(anchor[1])
-        if href:
-            found.append(Link(href=href, text=" ".join(unescaped(anchor[2]).split())))
-        if len(found) == _MOST_LINKS:
-            break
-    return (_href(base[1]) if base else None), found
-
-
-def letters(body: bytes) -> int:
-    """How many letters people see, about. In a charset that was not recognised, every byte of one counts."""
-    text = decoded(body)
-    shown = _without_comments(text)
-    for name in _UNSEEN:
-        shown = _without_element(shown, name)
-    seen = unescaped(_TAG.sub(" ", shown))
-    foreign = 0 if _recognised(body) else sum("\x80" <= one <= "\xff" and not one.isalpha() for one in seen)
-    return sum(map(str.isalpha, seen)) + foreign
-
-
-def has_scripts(text: str) -> bool:
-    return "<script" in text.lower()
-
-
-def _href(attributes: str) -> str | None:
-    found = _HREF.search(attributes)
-    return None if found is None else unescaped(found[1] or found[2] or found[3] or "").strip() or None
-
-
-def _without_comments(text: str) -> str:
-    return _without(text, text, "<!--", "-->")
-
-
-def _without_element(text: str, name: str) -> str:
-    folded = text.lower() if len(text.lower()) == len(text) else text
-    return _without(text, folded, f"<{name}", f"</{name}")
-
-
-def _without(text: str, folded: str, opening: str, closing: str) -> str:
-    """One pass; what is never closed reaches to the end."""
-    kept, at = [], 0
-    while (begin := folded.find(opening, at)) != -1:
-        kept.append(text[at:begin])
-        end = folded.find(closing, begin)
-        if end == -1:
-            return "".join(kept)
-        at = end + len(closing)
-    kept.append(text[at:])
-    return "".join(kept)
-
-
 # Best first, in the languages that are met most. A word is a part of the path, or of what the link says.
 _USEFUL = (
     "about about-us company who-we-are our-story team ueber-uns über-uns unternehmen wir a-propos apropos"
@@ -144,6 +54,86 @@ _ENDING = re.compile(r"\.([a-z0-9]{1,6})\Z")
 _NAMING = frozenset({"id", "page_id", "p", "pid", "cat", "content", "view", "site", "seite", "lang"})
 _DEEPEST, _LONGEST = 6, 300
 _WORD_BREAK = re.compile(r"[\s/_.,:;!?&|>»→-]+")
+_LARGEST_BYTES = 10 * 1024 * 1024
+_LOCATION = re.compile(r"<(?:\w{1,20}:)?loc>\s*([^<>\s]{1,2000})\s*</", re.IGNORECASE)
+_MOST = 5000
+# Searched piece by piece: one search of ten megabytes would keep every other thread of the process waiting.
+_WINDOW, _OVERLAP = 256 * 1024, 4096
+
+
+def unescaped(text: str) -> str:
+    """Never raises; a number that no character has becomes the sign for a broken character."""
+    return html.unescape(_ENDLESS.sub("\ufffd", text))
+
+
+def decoded(body: bytes) -> str:
+    """Good enough for links and for counting letters."""
+    start = body[:_LARGEST_SCAN]
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return start.decode("utf-16", errors="replace")
+    return start.decode("utf-8", errors="ignore") if _recognised(body) else start.decode("latin-1")
+
+
+def _recognised(body: bytes) -> bool:
+    """A character that was cut at the end is no reason to read the page in another way."""
+    try:
+        body[:_LARGEST_SCAN].decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start >= min(len(body), _LARGEST_SCAN) - 4
+    return True
+
+
+def links(text: str) -> tuple[str | None, list[tuple[str, str]]]:
+    """What the page says its links are relative to, and the links in their order: as they stand there, and what people
+    see of them."""
+    shown = _shown(text, ("script", "style", "template"))
+    base = _BASE.search(shown)
+    found: list[tuple[str, str]] = []
+    for anchor in _ANCHOR.finditer(shown):
+        href = _href(anchor[1])
+        if href:
+            found.append((href, " ".join(unescaped(anchor[2]).split())))
+        if len(found) == _MOST_LINKS:
+            break
+    return (_href(base[1]) if base else None), found
+
+
+def letters(body: bytes) -> int:
+    """How many letters people see, about. In a charset that was not recognised, every byte of one counts."""
+    seen = unescaped(_TAG.sub(" ", _shown(decoded(body), _UNSEEN)))
+    foreign = 0 if _recognised(body) else sum("\x80" <= one <= "\xff" and not one.isalpha() for one in seen)
+    return sum(map(str.isalpha, seen)) + foreign
+
+
+def has_scripts(text: str) -> bool:
+    return "<script" in text.lower()
+
+
+def _href(attributes: str) -> str | None:
+    found = _HREF.search(attributes)
+    return None if found is None else unescaped(found[1] or found[2] or found[3] or "").strip() or None
+
+
+def _shown(text: str, unseen: Iterable[str]) -> str:
+    """Without comments and these elements."""
+    shown = _without(text, text, "<!--", "-->")
+    for name in unseen:
+        folded = shown.lower() if len(shown.lower()) == len(shown) else shown
+        shown = _without(shown, folded, f"<{name}", f"</{name}")
+    return shown
+
+
+def _without(text: str, folded: str, opening: str, closing: str) -> str:
+    """One pass; what is never closed reaches to the end."""
+    kept, at = [], 0
+    while (begin := folded.find(opening, at)) != -1:
+        kept.append(text[at:begin])
+        end = folded.find(closing, begin)
+        if end == -1:
+            return "".join(kept)
+        at = end + len(closing)
+    kept.append(text[at:])
+    return "".join(kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,10 +187,10 @@ def linked(start: Fetched) -> list[LinkCandidate]:
     base, found = links(decoded(start.body))
     relative_to = (joined(start.final_url, base) if base else None) or start.final_url
     candidates = []
-    for link in found:
-        url = joined(relative_to, link.href)
+    for href, text in found:
+        url = joined(relative_to, href)
         if url is not None and same_site(url, start.final_url):
-            candidates.append(LinkCandidate(url=canonical(url), text=link.text))
+            candidates.append(LinkCandidate(url=canonical(url), text=text))
     return candidates
 
 
@@ -225,34 +215,18 @@ def chosen(candidates: Iterable[LinkCandidate], robots: Robots, *, without: Set[
     return wanted
 
 
-_LARGEST_BYTES = 10 * 1024 * 1024
-_LOCATION = re.compile(r"<(?:\w{1,20}:)?loc>\s*([^<>\s]{1,2000})\s*</", re.IGNORECASE)
-_MOST = 5000
-# Searched piece by piece: one search of ten megabytes would keep every other thread of the process waiting.
-_WINDOW, _OVERLAP = 256 * 1024, 4096
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sitemap:
-    """``pages`` and ``sitemaps`` in the order of the file; one of them is empty."""
-
-    pages: tuple[str, ...] = ()
-    sitemaps: tuple[str, ...] = ()
-
-
-def understood(body: bytes) -> Sitemap:
-    """Nothing for what is no sitemap; never raises."""
+def listed(body: bytes) -> tuple[list[str], list[str]]:
+    """The pages and the sitemaps that a sitemap names, in its order; one of them is empty. Nothing for what is no
+    sitemap; never raises."""
     if body.startswith(GZIP_MAGIC):
         body = gunzipped(body, _LARGEST_BYTES) or b""
     text = body[:_LARGEST_BYTES].decode("utf-8-sig", errors="replace")
     if "<" not in text[:1000]:
         lines = [line.strip() for line in text.splitlines()[:_MOST]]
-        return Sitemap(pages=tuple(line for line in lines if line.startswith(("http://", "https://"))))
+        return [line for line in lines if line.startswith(("http://", "https://"))], []
     plain = text.replace("<![CDATA[", "").replace("]]>", "")
     found = _located(plain)
-    if "<sitemapindex" in plain[:5000].lower():
-        return Sitemap(sitemaps=tuple(found))
-    return Sitemap(pages=tuple(found))
+    return ([], found) if "<sitemapindex" in plain[:5000].lower() else (found, [])
 
 
 def _located(text: str) -> list[str]:

@@ -35,6 +35,17 @@ _MOST_TASKS = 10_000
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_ROBOTS_BYTES = 512 * 1024
+# Share of the stage's time that may pass before no further wait or page is begun.
+_SHARE_OF_TIME = 0.6
+# A site that answers 429 for ever would be waited for without end, since waiting burns no attempt.
+_MOST_THROTTLED = 3
+# Nor is it waited for as long as it likes. A host is left alone for an hour at most; and since the waits are counted in
+# this process only, a long one burns an attempt, which the database counts.
+_LONGEST_HOLD_SECONDS, _LONGEST_FREE_SECONDS = 3600.0, 300.0
+_MOST_HEADERS, _LONGEST_HEADER = 100, 1000
+_MOST_COOKIES = 20
 
 
 def limiter_key(host: str) -> str:
@@ -111,19 +122,6 @@ def _remember(known: dict[Key, Value], key: Key, value: Value, most: int) -> Non
     known[key] = value
     if len(known) > most:
         del known[next(iter(known))]
-
-
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_ROBOTS_BYTES = 512 * 1024
-# Share of the stage's time that may pass before no further wait or page is begun.
-_SHARE_OF_TIME = 0.6
-# A site that answers 429 for ever would be waited for without end, since waiting burns no attempt.
-_MOST_THROTTLED = 3
-# Nor is it waited for as long as it likes. A host is left alone for an hour at most; and since the waits are counted in
-# this process only, a long one burns an attempt, which the database counts.
-_LONGEST_HOLD_SECONDS, _LONGEST_FREE_SECONDS = 3600.0, 300.0
-_MOST_HEADERS, _LONGEST_HEADER = 100, 1000
-_MOST_COOKIES = 20
 
 
 class LiveFetcher:

@@ -24,6 +24,31 @@ _PACKED = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate"
 # A file of many empty parts would keep us busy for nothing.
 _MOST_PARTS = 100
 _MOST_LAYERS = 3
+# A name with fifty addresses is not tried fifty times.
+_MOST_ADDRESSES = 3
+# RFC 6761: such names stand for loopback, also where the name service does not know it.
+_THIS_MACHINE = ".localhost"
+_HEADERS_TOO_LARGE = 431
+_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_HTML_STARTS = (b"<!doctype html", b"<html", b"<head", b"<body", b"<title", b"<meta")
+_PASSING = frozenset({408, 425})
+_SNIFFED_BYTES = 4096
+# Files that people mistake for pages, by their first bytes.
+_FILES = (
+    (b"%PDF-", "a PDF"),
+    (b"\x89PNG", "an image"),
+    (b"\xff\xd8\xff", "an image"),
+    (b"GIF8", "an image"),
+    (b"PK\x03\x04", "a ZIP file"),
+    (b"\x1f\x8b", "a packed file"),
+)
+_SENTENCES = {
+    401: "{url} wants a login (answer 401), and pages behind one are not read.",
+    403: "{url} refuses to be read by us (answer 403). Ask its owner to let the reader in.",
+    404: "There is no page at {url} (answer 404). Check the address.",
+    410: "The page at {url} was taken away for good (answer 410). Check the address.",
+    451: "{url} is withheld for legal reasons (answer 451).",
+}
 
 
 class NotPacked(Exception):
@@ -118,12 +143,6 @@ def gunzipped(body: bytes, room_bytes: int) -> bytes | None:
     return None if unpacker.full else unpacked
 
 
-# A name with fifty addresses is not tried fifty times.
-_MOST_ADDRESSES = 3
-# RFC 6761: such names stand for loopback, also where the name service does not know it.
-_THIS_MACHINE = ".localhost"
-
-
 def is_allowed(host: str, port: int, allowed: tuple[str, ...]) -> bool:
     """By its name as it is written in the setting, never by what the name stands for."""
     place = f"[{host}]" if ":" in host else host
@@ -165,29 +184,6 @@ async def _resolved(host: str) -> list[ipaddress.IPv4Address | ipaddress.IPv6Add
 
 def _unknown(host: str) -> SiteProblem:
     return SiteProblem(f"There is no host called {host}. Check how the address is written.")
-
-
-_HEADERS_TOO_LARGE = 431
-_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-_HTML_STARTS = (b"<!doctype html", b"<html", b"<head", b"<body", b"<title", b"<meta")
-_PASSING = frozenset({408, 425})
-_SNIFFED_BYTES = 4096
-# Files that people mistake for pages, by their first bytes.
-_FILES = (
-    (b"%PDF-", "a PDF"),
-    (b"\x89PNG", "an image"),
-    (b"\xff\xd8\xff", "an image"),
-    (b"GIF8", "an image"),
-    (b"PK\x03\x04", "a ZIP file"),
-    (b"\x1f\x8b", "a packed file"),
-)
-_SENTENCES = {
-    401: "{url} wants a login (answer 401), and pages behind one are not read.",
-    403: "{url} refuses to be read by us (answer 403). Ask its owner to let the reader in.",
-    404: "There is no page at {url} (answer 404). Check the address.",
-    410: "The page at {url} was taken away for good (answer 410). Check the address.",
-    451: "{url} is withheld for legal reasons (answer 451).",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

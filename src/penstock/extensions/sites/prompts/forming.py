@@ -13,7 +13,6 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import zip_longest
-from typing import Any
 
 from penstock.errors import InvalidDefinition
 from penstock.extensions.sites.findings import Prompt, PromptKind, SiteFacts
@@ -25,6 +24,15 @@ FALL_BACK = "en"
 VARIABLES = frozenset({"topic", "offer", "other", "place", "name", "category"})
 _GAP = re.compile(r"\{(\w*)\}")
 _LONGEST = 200
+_KINDS = (PromptKind.TOPIC, PromptKind.OFFER, PromptKind.PLACE, PromptKind.COMPARISON, PromptKind.BRAND)
+# The fact that a question is about, where its template has several: the first of these that it holds.
+_ABOUT = {
+    PromptKind.TOPIC: ("topic",),
+    PromptKind.OFFER: ("offer",),
+    PromptKind.PLACE: ("place",),
+    PromptKind.COMPARISON: ("offer", "topic", "category"),
+    PromptKind.BRAND: ("offer", "topic", "place", "name"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +81,7 @@ def language_of(tag: str | None) -> str:
 def templates(language: str) -> tuple[Template, ...]:
     """Of one language, in the order of the file: earlier ones are used first."""
     listed = tomllib.loads(_text(language))["template"]
-    found = tuple(_template(language, one) for one in listed)
+    found = tuple(Template(language=language, **{**one, "kind": PromptKind(one["kind"])}) for one in listed)
     for what in ("name", "text"):
         values = [getattr(one, what) for one in found]
         if double := next((value for value in values if values.count(value) > 1), None):
@@ -86,25 +94,12 @@ def digest() -> str:
     return sha256("\0".join(_text(language) for language in LANGUAGES).encode()).hexdigest()[:12]
 
 
-def _template(language: str, given: dict[str, Any]) -> Template:
-    return Template(language=language, **{**given, "kind": PromptKind(given["kind"])})
-
-
 def _text(language: str) -> str:
     return files(__package__).joinpath("templates", f"{language}.toml").read_text("utf-8")
 
 
 # How they are formed, and from which words; both decide whether earlier prompts may be used again.
 VERSION = f"2-{digest()}"
-_KINDS = (PromptKind.TOPIC, PromptKind.OFFER, PromptKind.PLACE, PromptKind.COMPARISON, PromptKind.BRAND)
-# The fact that a question is about, where its template has several: the first of these that it holds.
-_ABOUT = {
-    PromptKind.TOPIC: ("topic",),
-    PromptKind.OFFER: ("offer",),
-    PromptKind.PLACE: ("place",),
-    PromptKind.COMPARISON: ("offer", "topic", "category"),
-    PromptKind.BRAND: ("offer", "topic", "place", "name"),
-}
 
 
 def form(facts: SiteFacts, *, most: int) -> list[Prompt]:

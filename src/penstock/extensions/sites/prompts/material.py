@@ -29,6 +29,13 @@ _BETWEEN = frozenset(
         "by from at of in near with and bei von mit und chez de du par et da di del por con y van bij en od w z i"
     )
 )
+_INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]+|(?<=, )[^\W\d_]+")
+_ANY = re.compile(r"[^\W\d_]+")
+# Here every noun has a capital, so that only what the site writes small may become small.
+_NOUNS_WITH_CAPITALS = "de"
+_MOST_TEXT = 200_000
+_MOST = 60  # facts of one sort; the best come first
+_TITLE_SEPARATORS = ("|", " - ", " – ", " — ", " · ", "»", ":")
 
 
 def one_line(text: str, longest: int = 300) -> str:
@@ -95,18 +102,6 @@ _ARTICLES = frozenset(
         " "
     )
 )
-_INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]+|(?<=, )[^\W\d_]+")
-_ANY = re.compile(r"[^\W\d_]+")
-# Here every noun has a capital, so that only what the site writes small may become small.
-_NOUNS_WITH_CAPITALS = "de"
-_MOST_TEXT = 200_000
-_MOST = 60  # facts of one sort; the best come first
-_TITLE_SEPARATORS = ("|", " - ", " – ", " — ", " · ", "»", ":")
-
-
-def _nobody_asks(text: str) -> bool:
-    """Labels of menus, and questions that stand on the page, are not asked for by themselves."""
-    return is_label(text) or is_section(text) or asks(text)
 
 
 def _with_small_article(text: str) -> str:
@@ -170,19 +165,10 @@ class Material:
     places: tuple[Piece, ...]
 
     def of(self, variable: str) -> tuple[Piece, ...]:
-        match variable:
-            case "topic":
-                return self.topics
-            case "offer":
-                return self.offers
-            case "other":  # the next offer; with one alone there is nothing to compare
-                return self.offers[1:] + self.offers[:1] if len(self.offers) > 1 else ()
-            case "place":
-                return self.places
-            case "category":
-                return self.topics[:1]
-            case _:
-                return (self.name,)
+        known = {"topic": self.topics, "offer": self.offers, "place": self.places, "category": self.topics[:1]}
+        if variable == "other":  # the next offer; with one alone there is nothing to compare
+            return self.offers[1:] + self.offers[:1] if len(self.offers) > 1 else ()
+        return known.get(variable, (self.name,))
 
     def gives_away(self, text: str) -> bool:
         """Whether a question holds the name of the business, and so would measure nothing."""
@@ -230,7 +216,8 @@ def _pieces(given: Iterable[tuple[str, str | None]], left_out: Sequence[str]) ->
     found: dict[str, Piece] = {}
     for text, page in given:
         left = _left(text, left_out)
-        if left is None or _nobody_asks(left):
+        # Nobody asks for labels of menus by themselves, nor for questions that stand on the page.
+        if left is None or is_label(left) or is_section(left) or asks(left):
             continue
         key = _without_article(fold(left))
         if key and key not in found:

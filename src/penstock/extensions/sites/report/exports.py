@@ -24,6 +24,13 @@ from penstock.extensions.sites.report.overview import Overview, SiteLine
 
 VERSION = 1
 _ANSWER, _SCORING, _LINE = TypeAdapter(Answer), TypeAdapter(SiteScoring), TypeAdapter(SiteLine)
+COLUMNS = ("section", "item", "kind", "model", "result", "value", "low", "high", "count", "text", "page")
+OVERVIEW_COLUMNS = (
+    "site_id", "url", "name", "state", "coverage", "coverage_low", "coverage_high", "questions",
+    "visibility", "visibility_low", "visibility_high", "answers", "unsupported", "problem", "improvements",
+)  # fmt: skip
+_LONGEST = 8000
+Row = dict[str, Any]
 
 
 def json(report: Report | Overview) -> dict[str, Any]:
@@ -88,28 +95,6 @@ def _moment(at: datetime) -> str:
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-COLUMNS = ("section", "item", "kind", "model", "result", "value", "low", "high", "count", "text", "page")
-OVERVIEW_COLUMNS = (
-    "site_id",
-    "url",
-    "name",
-    "state",
-    "coverage",
-    "coverage_low",
-    "coverage_high",
-    "questions",
-    "visibility",
-    "visibility_low",
-    "visibility_high",
-    "answers",
-    "unsupported",
-    "problem",
-    "improvements",
-)
-_LONGEST = 8000
-Row = dict[str, Any]
-
-
 def csv(report: Report | Overview) -> str:
     rows = map(_site, report.sites) if isinstance(report, Overview) else _rows(report)
     columns = OVERVIEW_COLUMNS if isinstance(report, Overview) else COLUMNS
@@ -125,13 +110,9 @@ def _shown(value: Any) -> str:
     """Figures are ours and stay figures; everything else is text."""
     if value is None:
         return ""
-    return (
-        f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-        if isinstance(value, int)
-        else guard(clean(value, _LONGEST))
-    )
+    if isinstance(value, int | float):
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    return guard(clean(value, _LONGEST))
 
 
 def _rows(report: Report) -> Iterator[Row]:
@@ -166,16 +147,15 @@ def _fact_rows(facts: SiteFacts) -> Iterator[Row]:
 
 def _prompts(report: Report, covered: dict[str, PromptCoverage]) -> Iterator[Row]:
     for prompt in report.prompts:
-        row = {"section": "question", "item": prompt.text, "kind": str(prompt.kind), "text": prompt.fact}
-        found = covered.get(prompt.key)
-        yield {**row, "page": prompt.page, **({} if found is None else _covered(found))}
+        row: Row = {"section": "question", "item": prompt.text, "kind": str(prompt.kind), "text": prompt.fact}
+        row["page"] = prompt.page
+        if (found := covered.get(prompt.key)) is not None:
+            row["result"] = "answered" if found.covered else "not answered"
+            row["value"] = round(found.similarity, 4)
+        yield row
         if found is not None and found.evidence is not None:
             text, page = found.evidence.sentence, found.evidence.page
             yield {"section": "evidence", "item": prompt.text, "text": text, "page": page}
-
-
-def _covered(found: PromptCoverage) -> Row:
-    return {"result": "answered" if found.covered else "not answered", "value": round(found.similarity, 4)}
 
 
 def _scores(report: Report, scores: SiteScoring) -> Iterator[Row]:
@@ -202,11 +182,8 @@ def _cell(cell: AnswerCell, question: str) -> Iterator[Row]:
         yield {"section": "also named", **row, "count": count, "text": name}
     for claim in cell.claims:
         page = claim.evidence.page if claim.evidence else None
-        yield {"section": "claim", **row, "result": _support(claim.supported), "text": claim.text, "page": page}
-
-
-def _support(supported: bool) -> str:
-    return "supported" if supported else "without support"
+        result = "supported" if claim.supported else "without support"
+        yield {"section": "claim", **row, "result": result, "text": claim.text, "page": page}
 
 
 def _share(share: Share | None, prefix: str = "", value: str = "value", count: str = "count") -> Row:

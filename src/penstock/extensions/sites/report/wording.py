@@ -24,6 +24,8 @@ LEGEND = (
     f"{NAMED} the business is named in every answer; {SOMETIMES} in some; {NOT_NAMED} in none; "
     f"{NO_ANSWER} no answer; {ANSWERED} answered, names are not counted; – not asked."
 )
+_OURS = ("PENSTOCK_", "`penstock", "worker", "models file", "Run it again", "run the site again")
+_NOTHING_ELSE = "The analysis could not be done for a reason on our side, not on the site's."
 
 
 def percent(value: float) -> str:
@@ -84,10 +86,6 @@ def money(cost: float) -> str:
 def day(at: datetime) -> str:
     moment = at.astimezone(UTC)
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
-
-
-_OURS = ("PENSTOCK_", "`penstock", "worker", "models file", "Run it again", "run the site again")
-_NOTHING_ELSE = "The analysis could not be done for a reason on our side, not on the site's."
 
 
 def for_customer(problem: str) -> str:

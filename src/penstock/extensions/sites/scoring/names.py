@@ -18,6 +18,17 @@ _SHORTEST_NAME = 3
 # Letters that may differ, by the length of the name without spaces: short names have near neighbours.
 _SLIPS = ((16, 2), (8, 1))
 _LEGAL_FORMS = listed("legal_forms")
+_ITEM = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+(?P<item>\S.*)$", re.MULTILINE)
+_BOLD = re.compile(r"(?:\*\*|__)(?P<bold>[^*_\n]{2,80}?)(?:\*\*|__)")
+# What follows a name at the head of a list item.
+_AFTER_NAME = re.compile(r"\s+[-–—]\s+|\s*[:(,;]\s*|\s*[.!?](?:\s|$)|\s+(?:is|are|ist|sind|est|sont|offers|has)\s")
+_CAPITALISED = r"(?:[^\W\d_a-zß-öø-ÿ][\w'’.-]*[\w'’]|[^\W\d_a-zß-öø-ÿ])"
+_JOINED = r"(?:[ \t]+(?:(?:&|of|and|de|la|van|der|von|und|et|du)[ \t]+)?" + _CAPITALISED + ")"
+_RUN = re.compile(rf"(?<![\w@/.]){_CAPITALISED}{_JOINED}+")
+_CAMEL = re.compile(r"(?<![\w@/.])[A-Z][a-z]+[A-Z]\w+")
+_IN_A_PLACE = re.compile(r"\b(?:in|at|near|around|from|bei|aus|nach|à|en)\s+$", re.IGNORECASE)
+_MOST_WORDS = 6
+_GENERIC = listed("generic_names")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +76,8 @@ class Business:
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Where the text names it: (start, end), in order, without overlap."""
-        spans = self._by_name(text) + self._by_domain(text)
+        spans = self._by_name(text)
+        spans += [found.span() for found in self._domain.finditer(text)] if self._domain else []
         kept: list[tuple[int, int]] = []
         for span in sorted(spans):
             if not kept or span[0] >= kept[-1][1]:
@@ -92,9 +104,6 @@ class Business:
                     spans.append((window[0].start, window[-1].end))
                     break
         return spans
-
-    def _by_domain(self, text: str) -> list[tuple[int, int]]:
-        return [found.span() for found in self._domain.finditer(text)] if self._domain else []
 
     def _is_it(self, written: str) -> bool:
         if written == self._written:
@@ -129,19 +138,6 @@ def _digits(text: str) -> str:
 def _joined_forms(text: str) -> str:
     """Legal forms with points become one word of the same length: "S.A." is no initials."""
     return re.sub(r"\b(?:\w\.){2,}", lambda found: found[0].replace(".", "") + " " * found[0].count("."), text)
-
-
-_ITEM = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+(?P<item>\S.*)$", re.MULTILINE)
-_BOLD = re.compile(r"(?:\*\*|__)(?P<bold>[^*_\n]{2,80}?)(?:\*\*|__)")
-# What follows a name at the head of a list item.
-_AFTER_NAME = re.compile(r"\s+[-–—]\s+|\s*[:(,;]\s*|\s*[.!?](?:\s|$)|\s+(?:is|are|ist|sind|est|sont|offers|has)\s")
-_CAPITALISED = r"(?:[^\W\d_a-zß-öø-ÿ][\w'’.-]*[\w'’]|[^\W\d_a-zß-öø-ÿ])"
-_JOINED = r"(?:[ \t]+(?:(?:&|of|and|de|la|van|der|von|und|et|du)[ \t]+)?" + _CAPITALISED + ")"
-_RUN = re.compile(rf"(?<![\w@/.]){_CAPITALISED}{_JOINED}+")
-_CAMEL = re.compile(r"(?<![\w@/.])[A-Z][a-z]+[A-Z]\w+")
-_IN_A_PLACE = re.compile(r"\b(?:in|at|near|around|from|bei|aus|nach|à|en)\s+$", re.IGNORECASE)
-_MOST_WORDS = 6
-_GENERIC = listed("generic_names")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,27 @@ _WEEKDAY = (
     r"|\bmittwochs?\b|\btäglich\b|\bwerktags\b|\b(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)s?\b"
     r"|\b(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)s?\b|\b(?:lunedì|martedì|mercoledì|giovedì|venerdì|sabato|domenica)\b"
 )
+# A word or two is a label, not a sentence.
+_FEWEST_CHARACTERS = 12
+# A site of very long pages is answered from their beginnings.
+MOST_PASSAGES = 5000
+Numbers = npt.NDArray[np.float64]
+# Goes into what an answer of the offline model is remembered by.
+VERSION = "1"
+# At or above: the site answers the question.
+ANSWERS = 0.45
+_MEANING, _WORDS = 0.45, 0.55
+_EARLY = 0.03
+_HEADING_SHARE = 0.5
+_HAS_KIND, _LACKS_KIND = 0.12, 0.65
+_IS_HEADING = 0.85
+_KIND_ALONE = 0.7
+_SHORTEST_PART = 5
+_RELATED = 0.8
+# Word vectors nearer than this begin to count as the same word.
+_WORD_NEARNESS = 0.45
+# Cosines of unrelated sentences are not zero; this is where meaning begins.
+_MEANING_FLOOR = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,29 +115,6 @@ def asked_for(question: str) -> Kind | None:
 def subject(question: str, kind: Kind | None) -> str:
     """The question without the words that name the kind; the whole one where nothing would be left."""
     return question if kind is None else kind.asks.sub(" ", question)
-
-
-# A word or two is a label, not a sentence.
-_FEWEST_CHARACTERS = 12
-# A site of very long pages is answered from their beginnings.
-MOST_PASSAGES = 5000
-Numbers = npt.NDArray[np.float64]
-# Goes into what an answer of the offline model is remembered by.
-VERSION = "1"
-# At or above: the site answers the question.
-ANSWERS = 0.45
-_MEANING, _WORDS = 0.45, 0.55
-_EARLY = 0.03
-_HEADING_SHARE = 0.5
-_HAS_KIND, _LACKS_KIND = 0.12, 0.65
-_IS_HEADING = 0.85
-_KIND_ALONE = 0.7
-_SHORTEST_PART = 5
-_RELATED = 0.8
-# Word vectors nearer than this begin to count as the same word.
-_WORD_NEARNESS = 0.45
-# Cosines of unrelated sentences are not zero; this is where meaning begins.
-_MEANING_FLOOR = 0.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

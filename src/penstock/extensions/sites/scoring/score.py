@@ -20,6 +20,26 @@ from penstock.extensions.sites.scoring.shares import clustered, share
 from penstock.extensions.sites.scoring.visibility import Seeing
 from penstock.language.embedding import Embedder
 
+_MOST = 15
+_MOST_CLAIMS = 5
+_MOST_QUESTIONS = 8
+_THIN_WORDS = 50
+_ADD_BY_KIND_OF_THING = {
+    PRICE.name: "add the price, or from which amount it starts",
+    HOURS.name: "add the opening hours with days and times",
+    CONTACT.name: "add a telephone number or an e-mail address",
+    LENGTH.name: "add how long it takes or since when",
+    PLACE.name: "add the full address",
+}
+_ADD_BY_PROMPT = {
+    PromptKind.TOPIC: "add a paragraph about “{fact}” that answers it in its first sentence",
+    PromptKind.OFFER: "add a sentence on “{fact}” that says who it is for and what it includes",
+    PromptKind.PLACE: "add a sentence that names “{fact}” together with what is offered there",
+    PromptKind.COMPARISON: "add what sets “{fact}” apart, in terms that can be checked",
+    PromptKind.BRAND: "add a sentence about “{fact}” that answers it in plain words",
+    PromptKind.OWN: "add a sentence that answers it",
+}
+
 
 def score(facts: SiteFacts, prompts: Sequence[Prompt], answers: Sequence[Answer], embedder: Embedder) -> SiteScoring:
     """Coverage needs no model, so a site has scores even where every model failed."""
@@ -79,27 +99,6 @@ def _visibility(cells: Iterable[AnswerCell], echoes: set[str]) -> Share:
         named = round((cell.named.value or 0.0) * cell.named.count)
         by_prompt[cell.prompt] = (hits + named, count + cell.named.count)
     return clustered(list(by_prompt.values()))
-
-
-_MOST = 15
-_MOST_CLAIMS = 5
-_MOST_QUESTIONS = 8
-_THIN_WORDS = 50
-_ADD_BY_KIND_OF_THING = {
-    PRICE.name: "add the price, or from which amount it starts",
-    HOURS.name: "add the opening hours with days and times",
-    CONTACT.name: "add a telephone number or an e-mail address",
-    LENGTH.name: "add how long it takes or since when",
-    PLACE.name: "add the full address",
-}
-_ADD_BY_PROMPT = {
-    PromptKind.TOPIC: "add a paragraph about “{fact}” that answers it in its first sentence",
-    PromptKind.OFFER: "add a sentence on “{fact}” that says who it is for and what it includes",
-    PromptKind.PLACE: "add a sentence that names “{fact}” together with what is offered there",
-    PromptKind.COMPARISON: "add what sets “{fact}” apart, in terms that can be checked",
-    PromptKind.BRAND: "add a sentence about “{fact}” that answers it in plain words",
-    PromptKind.OWN: "add a sentence that answers it",
-}
 
 
 def improvements(

@@ -8,7 +8,6 @@ does not say need not be wrong; it is marked so that a person looks.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from penstock.extensions.sites.findings import Answer, AnswerCell, AnswerClaim, Prompt, SiteFacts
 from penstock.extensions.sites.models.model import OFFLINE
@@ -44,6 +43,7 @@ _NOT = frozenset({
 _MARKUP = re.compile(r"\*\*|__|`|^[ \t]*(?:#+|>|[-*•]|\d{1,2}[.)])[ \t]+", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 _SAYS_LITTLE = listed("generic_names")
+_EXCERPT_CHARACTERS = 280
 
 
 def plain(text: str) -> str:
@@ -92,16 +92,6 @@ def _numbers(text: str) -> set[str]:
     return {number.replace(",", ".") for number in _NUMBER.findall(text)}
 
 
-_EXCERPT_CHARACTERS = 280
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    named: bool
-    position: int | None
-    others: tuple[Mention, ...]
-
-
 class Seeing:
     """Looks at the answers of one site."""
 
@@ -140,30 +130,31 @@ class Seeing:
         problems = [answer.problem for answer in given if answer.problem is not None]
         is_seen = model != OFFLINE
         seen = [self._look(one, text, known) for one in told] if is_seen else []
-        said = _once(claim for one in told for claim in claims(one, self.business, self._ranking)) if is_seen else ()
-        named = [one for one, look in zip(told, seen, strict=False) if look.named]
+        said = [claim for one in told if is_seen for claim in claims(one, self.business, self._ranking)]
+        named = [one for one, (position, _) in zip(told, seen, strict=False) if position is not None]
         return AnswerCell(
             prompt=key,
             model=model,
             samples=len(given),
             failed=len(given) - len(told),
             named=share(len(named), len(told)) if is_seen else NOTHING,
-            positions=tuple(look.position for look in seen if look.position is not None),
-            others=_counted(look.others for look in seen),
-            claims=said,
+            positions=tuple(position for position, _ in seen if position is not None),
+            others=_counted(others for _, others in seen),
+            claims=tuple({claim.text: claim for claim in said}.values()),
             excerpt=_excerpt((named or told)[0]) if told else None,
             problem=problems[0] if problems else None,
         )
 
-    def _look(self, text: str, prompt: str, known: list[str]) -> _Seen:
+    def _look(self, text: str, prompt: str, known: list[str]) -> tuple[int | None, list[Mention]]:
+        """As which of the names the business comes, and the others. None: it is not named."""
         own = self.business.find(text)
         others = self._others.find(text, prompt=prompt, own=own, known=known)
         if not names_it(text, self.business):
-            return _Seen(False, None, tuple(others))
-        return _Seen(True, 1 + sum(one.start < own[0][0] for one in others), tuple(others))
+            return None, others
+        return 1 + sum(one.start < own[0][0] for one in others), others
 
 
-def _counted(found: Iterable[tuple[Mention, ...]]) -> dict[str, int]:
+def _counted(found: Iterable[Sequence[Mention]]) -> dict[str, int]:
     """By number of samples, then by name; a name in the way it is written most often."""
     counts: Counter[str] = Counter()
     written: dict[str, Counter[str]] = {}
@@ -173,10 +164,6 @@ def _counted(found: Iterable[tuple[Mention, ...]]) -> dict[str, int]:
             written.setdefault(mention.key, Counter())[mention.name] += 1
     shown = {key: min(forms, key=lambda form: (-forms[form], form)) for key, forms in written.items()}
     return {shown[key]: counts[key] for key in sorted(counts, key=lambda key: (-counts[key], shown[key]))}
-
-
-def _once(found: Iterable[AnswerClaim]) -> tuple[AnswerClaim, ...]:
-    return tuple({claim.text: claim for claim in found}.values())
 
 
 def _excerpt(text: str) -> str:

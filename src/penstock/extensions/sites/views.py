@@ -45,6 +45,7 @@ class StoredAnalysis:
     """The job as it was submitted."""
 
     id: int
+    pipeline: str
     name: str | None
     owner: str | None
     created_at: datetime
@@ -139,17 +140,11 @@ async def _stored(
     connection: Connection, *, owner: str | None, before: int | None, limit: int, window: int
 ) -> tuple[list[StoredAnalysis], int | None]:
     """The newest, and the last job that was looked at; None: there are no more."""
-    rows = await connection.fetch(_sql.analyses, owner, before, PIPELINE, window)
+    rows = await connection.fetch(_sql.analyses, owner, before, window)
     wanted = [
-        StoredAnalysis(
-            id=row["id"],
-            name=row["name"],
-            owner=row["owner"],
-            created_at=row["created_at"],
-            metadata=orjson.loads(row["metadata"]),
-        )
+        StoredAnalysis(**{**row, "metadata": orjson.loads(row["metadata"])})
         for row in rows
-        if row["wanted"]
+        if row["pipeline"] == PIPELINE
     ]
     if len(wanted) > limit:
         return wanted[:limit], wanted[limit - 1].id

@@ -101,8 +101,18 @@ def register(app: typer.Typer) -> None:
         report: ReportOption = None,
     ) -> int:
         """Run sites that ended again from a stage; what did not change is not computed again."""
-        options = {"replay": replay, "fresh": fresh, "budget": budget}
-        started = await _rerun(session, job, from_stage, site, statuses, options)
+        from penstock.extensions.sites import deciding
+        from penstock.insight import items
+
+        started = await deciding.rerun(
+            await session.app(),
+            job,
+            from_stage=from_stage,
+            site_ids=site,
+            statuses=items.states(statuses),
+            options={"replay": replay, "fresh": fresh, "budget": budget},
+            by=By.command_line(),
+        )
         said = f"{counted(started, 'site')} of analysis {job} {'runs' if started == 1 else 'run'} again."
         if not started:
             said = not_started(await _look(session, job), statuses)
@@ -172,23 +182,6 @@ async def _and_wait(session: Session, added: "Added", *, wait: bool, report: Pat
     }
     session.out.show(data, f"{sites} stored as analysis {added.job_id}. `penstock sites status {added.job_id}`")
     return 0
-
-
-async def _rerun(
-    session: Session, job: int, from_stage: str, site_ids: list[int] | None, statuses: str, options: dict[str, Any]
-) -> int:
-    from penstock.extensions.sites import deciding
-    from penstock.insight import items
-
-    return await deciding.rerun(
-        await session.app(),
-        job,
-        from_stage=from_stage,
-        site_ids=site_ids,
-        statuses=items.states(statuses),
-        options=options,
-        by=By.command_line(),
-    )
 
 
 class StageLine(Progress):

@@ -137,8 +137,7 @@ class _Visit:
         await _together([self._ask_model(course) for course in self._courses])
         self._come_back()
         for course in self._courses:
-            left = {**course.failed, **course.stopped_by_budget}
-            await self._note(course, list(left), left)
+            await self._note(course, course.failed | course.stopped_by_budget)
         return [self._answers[cell] for course in self._courses for cell in course.cells]
 
     # ---------------------------------------------------------------- asking
@@ -203,16 +202,16 @@ class _Visit:
         cells = [course.cell(question)]
         if isinstance(error, ModelRefused) or course.refusals >= _REFUSALS:
             cells += course.take_rest()
-        await self._note(course, cells, dict.fromkeys(cells, str(error)))
+        await self._note(course, dict.fromkeys(cells, str(error)))
 
     # ---------------------------------------------------------------- keeping
 
-    async def _note(self, course: Course, cells: Sequence[Cell], why: dict[Cell, str]) -> None:
+    async def _note(self, course: Course, unanswered: dict[Cell, str]) -> None:
         """Cells without an answer, each with its reason."""
-        for cell in cells:
+        for cell, why in unanswered.items():
             details = {"stopped_by": "budget"} if cell in course.stopped_by_budget else {}
             model, prompt, sample = cell
-            said = Answer(prompt=prompt, model=model, sample=sample, text=None, problem=why[cell], details=details)
+            said = Answer(prompt=prompt, model=model, sample=sample, text=None, problem=why, details=details)
             await self._store(course, said)
 
     async def _store(self, course: Course, answer: Answer) -> None:

@@ -69,12 +69,7 @@ def _overview(overview: Overview) -> dict[str, Any]:
 def _json_facts(facts: SiteFacts) -> dict[str, Any]:
     """Without the whole text of the pages, which is the site's own."""
     return {
-        "url": facts.url,
-        "name": facts.name,
-        "title": facts.title,
-        "description": facts.description,
-        "language": facts.language,
-        "canonical": facts.canonical,
+        **{name: getattr(facts, name) for name in ("url", "name", "title", "description", "language", "canonical")},
         "topics": [{"text": one.text, "weight": one.weight, "page": one.place.page} for one in facts.topics],
         "offers": [{"text": one.text, "price": one.price, "page": one.place.page} for one in facts.offers],
         "places": list(facts.places),

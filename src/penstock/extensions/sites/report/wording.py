@@ -36,8 +36,7 @@ def share(given: Share, one: str) -> str:
     """``one``: what was counted, such as question."""
     if given.value is None or given.count == 0:
         return "Not measured: there was nothing to count."
-    held = round(given.value * given.count)
-    said = f"{held:,} of {counted(given.count, one)} ({percent(given.value)})"
+    said = f"{round(given.value * given.count):,} of {counted(given.count, one)} ({percent(given.value)})"
     if given.low is None or given.high is None:
         return f"{said}."
     between = f"between {percent(given.low)} and {percent(given.high)}"
@@ -47,8 +46,7 @@ def share(given: Share, one: str) -> str:
 def short_share(given: Share | None) -> str:
     if given is None or given.value is None or given.count == 0:
         return "not measured"
-    held = round(given.value * given.count)
-    said = f"{percent(given.value)} ({held:,} of {given.count:,})"
+    said = f"{percent(given.value)} ({round(given.value * given.count):,} of {given.count:,})"
     if given.low is None or given.high is None:
         return said
     return f"{said}, likely {percent(given.low)} to {percent(given.high)}"

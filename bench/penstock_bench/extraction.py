@@ -14,9 +14,9 @@ import orjson
 
 from penstock.errors import UsageError
 from penstock.extensions.sites.extract.site import VERSION, understand
-from penstock.extensions.sites.facts import SiteFacts
 from penstock.extensions.sites.fetch.crawl import Crawl
 from penstock.extensions.sites.fetch.fetched import Fetched
+from penstock.extensions.sites.findings import SiteFacts
 from penstock.terminal.output import Column, write_table
 from penstock.terminal.session import Session
 from penstock_bench.extraction_marks import FIELDS, marks

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from penstock.extensions.sites.facts import SiteFacts
+from penstock.extensions.sites.findings import SiteFacts
 
 FIELDS = (
     "title",

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from penstock.extensions.sites.commands.watch import StageLine
+from penstock.extensions.sites.commands.add import StageLine
 from penstock.insight.job_steps import Step
 from tests.cli.conftest import Background, Call
 from tests.cli.waiting import wait_until

@@ -4,7 +4,7 @@ from typing import Any
 
 from penstock import Context, Penstock
 from penstock.extensions import sites
-from penstock.extensions.sites.names import ASKING, FORMING, READING
+from penstock.extensions.sites.findings import ASKING, FORMING, READING
 from penstock.extensions.sites.stages import SiteAnalysis
 from penstock.testing.ledger import Pen
 

@@ -12,7 +12,7 @@ import pytest
 
 from penstock import EnqueueOptions, Penstock
 from penstock.config import load
-from penstock.extensions.sites.names import ASKING, FORMING, READING
+from penstock.extensions.sites.findings import ASKING, FORMING, READING
 from penstock.testing import ledger_table
 from penstock.testing.ledger import Ledger
 from penstock.testing.processes import WorkerTree

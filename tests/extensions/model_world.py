@@ -12,12 +12,10 @@ from penstock import Context, Penstock
 from penstock.closing import stop_listening
 from penstock.config import load
 from penstock.extensions.sites import answers
-from penstock.extensions.sites.answer import Answer
-from penstock.extensions.sites.facts import SiteFacts
+from penstock.extensions.sites.budgets import Budget
+from penstock.extensions.sites.findings import Answer, Prompt, PromptKind, SiteFacts
 from penstock.extensions.sites.models.asking import ask_all
-from penstock.extensions.sites.models.budget import Budget
 from penstock.extensions.sites.models.registry import Models
-from penstock.extensions.sites.prompt import Prompt, PromptKind
 
 KEY = "sk-test-0123456789abcdef"
 FACTS = SiteFacts(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.extensions.sites.facts import ReadPage
+from penstock.extensions.sites.findings import ReadPage
 
 
 def page_facts(url: str, text: str, **more: Any) -> ReadPage:

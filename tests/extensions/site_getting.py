@@ -6,9 +6,8 @@ from typing import Any
 
 from penstock import Penstock
 from penstock.config import load
-from penstock.extensions.sites.fetch.client import Client
 from penstock.extensions.sites.fetch.fetched import Fetched, Kind
-from penstock.extensions.sites.fetch.live import LiveFetcher
+from penstock.extensions.sites.fetch.live import Client, LiveFetcher
 from tests.extensions.site_world import Place, SiteWorld
 
 TEXT = "<!doctype html><html><body><p>Bread and cakes, baked every morning.</p></body></html>"

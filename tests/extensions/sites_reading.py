@@ -1,9 +1,9 @@
 """Pages for the tests of the extraction, as if they had been fetched."""
 
 from penstock.extensions.sites.extract.site import understand
-from penstock.extensions.sites.facts import SiteFacts
 from penstock.extensions.sites.fetch.crawl import Crawl
 from penstock.extensions.sites.fetch.fetched import Fetched
+from penstock.extensions.sites.findings import SiteFacts
 
 START = "https://www.shop.example/"
 

@@ -4,11 +4,25 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from penstock.extensions.sites.answer import Answer, Evidence
-from penstock.extensions.sites.facts import FoundAt, ReadPage, SiteContacts, SiteFacts, SiteOffer, SiteTopic
+from penstock.extensions.sites.findings import (
+    Answer,
+    AnswerCell,
+    AnswerClaim,
+    Evidence,
+    FoundAt,
+    PromptCoverage,
+    ReadPage,
+    Share,
+    SiteContacts,
+    SiteFacts,
+    SiteOffer,
+    SiteScoring,
+    SiteTopic,
+)
 from penstock.extensions.sites.prompts.forming import form
-from penstock.extensions.sites.report.document import Report, SiteLine
-from penstock.extensions.sites.scores import AnswerCell, AnswerClaim, PromptCoverage, Share, SiteScoring
+from penstock.extensions.sites.report.content import Report
+from penstock.extensions.sites.report.overview import Overview, SiteLine
+from penstock.extensions.sites.reporting import written
 from tests.extensions.page_facts import page_facts
 
 URL = "https://alderby-mill.example/"
@@ -202,3 +216,11 @@ def line_of(report: Report, *, state: str, link: str | None = None) -> SiteLine:
         improvements=scores.improvements if scores else (),
         link=link,
     )
+
+
+def html(report: Report | Overview) -> str:
+    return written(report, "html")
+
+
+def markdown(report: Report | Overview) -> str:
+    return written(report, "md")

@@ -1,8 +1,6 @@
 """Facts, prompts and answers for the tests of scoring, made in a line each."""
 
-from penstock.extensions.sites.answer import Answer
-from penstock.extensions.sites.facts import ReadHeading, ReadPage, SiteFacts
-from penstock.extensions.sites.prompt import Prompt, PromptKind
+from penstock.extensions.sites.findings import Answer, Prompt, PromptKind, ReadHeading, ReadPage, SiteFacts
 from tests.extensions.page_facts import page_facts
 from tests.extensions.sites_scoring_pairs import Site
 

@@ -7,11 +7,20 @@ from typing import Any
 from penstock import Context, Penstock, PermanentError, Snooze
 from penstock.extensions import sites
 from penstock.extensions.sites import answers, orders
-from penstock.extensions.sites.answer import Answer, Evidence
-from penstock.extensions.sites.facts import FoundAt, ReadPage, SiteFacts, SiteTopic
-from penstock.extensions.sites.options import chosen
-from penstock.extensions.sites.prompt import Prompt, PromptKind
-from penstock.extensions.sites.scores import PromptCoverage, Share, SiteScoring
+from penstock.extensions.sites.findings import (
+    Answer,
+    Evidence,
+    FoundAt,
+    Prompt,
+    PromptCoverage,
+    PromptKind,
+    ReadPage,
+    Share,
+    SiteFacts,
+    SiteScoring,
+    SiteTopic,
+)
+from penstock.extensions.sites.settings import chosen
 from penstock.extensions.sites.submitting import options_of
 
 NASTY = "<script>alert(1)</script>"

@@ -7,8 +7,7 @@ import pytest
 from penstock.console.files.refused import FileRefused
 from penstock.errors import UsageError
 from penstock.extensions.sites import bulk
-from penstock.extensions.sites.fetch.fetched import Fetched, Kind, Onward
-from penstock.extensions.sites.problem import SiteProblem
+from penstock.extensions.sites.fetch.fetched import Fetched, Kind, Onward, SiteProblem
 
 # ---------------------------------------------------------------- pasted
 

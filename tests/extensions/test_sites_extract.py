@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from penstock.extensions.sites.extract.site import understand
-from penstock.extensions.sites.facts import SiteFacts
+from penstock.extensions.sites.findings import SiteFacts
 from tests.extensions.sites_reading import crawled, facts, page
 
 PROSE = "Our shop sells tea and coffee to people who have time for it, and it is open on every day of the week. " * 3

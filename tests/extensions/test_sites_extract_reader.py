@@ -10,9 +10,8 @@ from penstock.console.files.capped import Caps
 from penstock.errors import TransientError
 from penstock.extensions.sites.extract.charset import decoded
 from penstock.extensions.sites.extract.page import LARGEST_BYTES, read
-from penstock.extensions.sites.extract.reading import Reader
-from penstock.extensions.sites.extract.site import understand
-from penstock.extensions.sites.problem import SiteProblem
+from penstock.extensions.sites.extract.site import Reader, understand
+from penstock.extensions.sites.fetch.fetched import SiteProblem
 from tests.extensions.sites_reading import crawled, page
 from tests.work import calls_of
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.extensions.sites.fetch.address import canonical, host_and_port, joined, parse_site, same_site
-from penstock.extensions.sites.problem import SiteProblem
+from penstock.extensions.sites.fetch.fetched import SiteProblem
 
 
 @pytest.mark.parametrize(

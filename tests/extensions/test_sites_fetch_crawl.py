@@ -8,11 +8,9 @@ import pytest
 
 from penstock import Penstock
 from penstock.config import load
-from penstock.extensions.sites.fetch.client import Client
 from penstock.extensions.sites.fetch.crawl import Crawl, crawl
-from penstock.extensions.sites.fetch.kept import KeptFetcher
-from penstock.extensions.sites.fetch.live import LiveFetcher
-from penstock.extensions.sites.problem import SiteBusy, SiteProblem
+from penstock.extensions.sites.fetch.fetched import KeptFetcher, SiteBusy, SiteProblem
+from penstock.extensions.sites.fetch.live import Client, LiveFetcher
 from tests.extensions import site_answers as answers
 from tests.extensions.site_answers import small_site, text_page
 from tests.extensions.site_world import Place, SiteWorld

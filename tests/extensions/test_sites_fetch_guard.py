@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from penstock.extensions.sites.fetch.guard import addresses
-from penstock.extensions.sites.problem import SiteBusy, SiteProblem
+from penstock.extensions.sites.fetch.fetched import SiteBusy, SiteProblem
+from penstock.extensions.sites.fetch.request import addresses
 from tests.extensions import site_answers as answers
 from tests.extensions.site_getting import TEXT, Getting, getting
 from tests.extensions.site_world import SiteWorld

@@ -11,15 +11,12 @@ from penstock import Penstock
 from penstock.config import load
 from penstock.extensions.sites.extract.site import understand
 from penstock.extensions.sites.fetch import crawl as crawling
-from penstock.extensions.sites.fetch import markup, request
+from penstock.extensions.sites.fetch import links, request
 from penstock.extensions.sites.fetch.address import joined
-from penstock.extensions.sites.fetch.client import Client
 from penstock.extensions.sites.fetch.crawl import Crawl, crawl
-from penstock.extensions.sites.fetch.fetched import Fetched, Fetcher
-from penstock.extensions.sites.fetch.kept import KeptFetcher
-from penstock.extensions.sites.fetch.live import LiveFetcher
+from penstock.extensions.sites.fetch.fetched import Fetched, Fetcher, KeptFetcher, SiteProblem
+from penstock.extensions.sites.fetch.live import Client, LiveFetcher
 from penstock.extensions.sites.fetch.robots import Robots, understood
-from penstock.extensions.sites.problem import SiteProblem
 from tests.extensions import site_answers as answers
 from tests.extensions.site_answers import small_site, text_page
 from tests.extensions.site_world import Place, SiteWorld
@@ -199,7 +196,7 @@ async def test_an_entity_of_any_length_is_a_broken_character(number: str, world:
     start = answers.page(f'<html><p>{WORDS} &#{number};</p><a href="/x&#{number};">&#{number};</a><a href=/about>A</a>')
     place = world.add({**small_site(), "/": start})
     assert paths(await walk(place))[:2] == ["/", "/about"]
-    assert markup.letters(f"<p>{WORDS}&#{number};".encode()) >= 20
+    assert links.letters(f"<p>{WORDS}&#{number};".encode()) >= 20
 
 
 async def test_control_characters_in_a_sitemap_reach_nobody(world: SiteWorld, walk: Crawling) -> None:

@@ -12,9 +12,8 @@ import pytest
 from penstock import Penstock
 from penstock.config import load
 from penstock.errors import HandlerError, ThrottledError
-from penstock.extensions.sites.fetch.client import Client
-from penstock.extensions.sites.fetch.live import LiveFetcher
-from penstock.extensions.sites.problem import SiteBusy, SiteProblem
+from penstock.extensions.sites.fetch.fetched import SiteBusy, SiteProblem
+from penstock.extensions.sites.fetch.live import Client, LiveFetcher
 from tests.extensions import site_answers as answers
 from tests.extensions.site_getting import TEXT, Getting, getting
 from tests.extensions.site_world import SiteWorld

@@ -15,10 +15,9 @@ from penstock.config import load
 from penstock.control import limits
 from penstock.errors import ThrottledError
 from penstock.extensions.sites.fetch import robots
-from penstock.extensions.sites.fetch.client import Client
 from penstock.extensions.sites.fetch.crawl import Crawl, crawl
 from penstock.extensions.sites.fetch.fetched import Fetched
-from penstock.extensions.sites.fetch.live import LiveFetcher
+from penstock.extensions.sites.fetch.live import Client, LiveFetcher
 from penstock.lifecycle import State
 from penstock.testing import drain
 from tests.extensions import site_answers as answers

@@ -6,9 +6,8 @@ from typing import Any
 from penstock import Penstock
 from penstock.config import load
 from penstock.control import limits
-from penstock.extensions.sites import pages, upkeep
-from penstock.extensions.sites.fetch.fetched import Fetched
-from penstock.extensions.sites.fetch.kept import KeptFetcher, failed
+from penstock.extensions.sites import pages, stages
+from penstock.extensions.sites.fetch.fetched import Fetched, KeptFetcher, failed
 
 PAGE = Fetched(
     kind="page",
@@ -54,7 +53,7 @@ async def test_old_pages_are_swept_in_batches_and_young_ones_stay(connection: An
 
 async def test_upkeep_removes_old_pages_and_limits_of_hosts_nobody_asks(database_url: str) -> None:
     app = Penstock("test", settings=load(database_url=database_url, sites_keep_days=1.0))
-    upkeep.install_upkeep(app)
+    stages.install_upkeep(app)
     assert "sites.forget" in app.schedules
     await app.open()
     try:
@@ -69,7 +68,7 @@ async def test_upkeep_removes_old_pages_and_limits_of_hosts_nobody_asks(database
             )
             await connection.execute("update penstock.limits set tat = now() where key = 'host:used.example'")
         await limits.block(app, "host:blocked.example", 60, by="test")
-        assert await upkeep.forget_old(app) == {"pages": 3, "leftovers": 0, "limits": 1}
+        assert await stages.forget_old(app) == {"pages": 3, "leftovers": 0, "limits": 1}
         left = {view.key for view in await limits.listing(app)}
         assert left == {"host:used.example", "host:blocked.example", "hosts", "wikidata"}
         async with app.connection() as connection:

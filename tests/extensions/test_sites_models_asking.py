@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from penstock.extensions.sites import answers
-from penstock.extensions.sites.answer import Answer, Evidence
+from penstock.extensions.sites.findings import Answer, Evidence
 from penstock.testing import drain
 from tests.extensions.model_world import Called, ModelServer, ModelWorld, Said, refuses, says, table
 

@@ -13,10 +13,9 @@ import pytest
 
 from penstock import Penstock
 from penstock.config import load
-from penstock.extensions.sites import budgets, upkeep
-from penstock.extensions.sites.budgets import BudgetState
+from penstock.extensions.sites import budgets, stages
+from penstock.extensions.sites.budgets import Budget, BudgetHeld, BudgetSpent, BudgetState
 from penstock.extensions.sites.models.asking import budget_note
-from penstock.extensions.sites.models.budget import Budget, BudgetHeld, BudgetSpent
 from penstock.testing import drain
 from tests.extensions.model_world import ModelServer, ModelWorld, says, table
 
@@ -91,7 +90,7 @@ async def test_the_budget_of_a_task_without_a_job_stays_as_long_as_the_task(data
         async with app.connection() as connection:
             for number in (-task.id, -task.id - 1, JOB):
                 await budgets.open_budget(connection, number, 1.0)
-            await upkeep.sweep_leftovers(connection)
+            await stages.sweep_leftovers(connection)
             left = await connection.fetch("select job_id from website_analysis.budgets")
     assert [row["job_id"] for row in left] == [-task.id]
 
@@ -120,7 +119,7 @@ async def test_a_call_that_says_nothing_has_cost_the_worst_case(app: Penstock):
 HOLDER = """
 import asyncio, sys
 from penstock import Penstock
-from penstock.extensions.sites.models.budget import Budget
+from penstock.extensions.sites.budgets import Budget
 from penstock.config import load
 
 async def main():
@@ -150,7 +149,7 @@ async def test_a_process_that_was_killed_in_a_call_has_spent_its_worst_case(
     assert standing.spent + standing.reserved == 0.4
 
     # Another site cannot know yet that nobody will end that call: it waits, and burns nothing.
-    monkeypatch.setattr("penstock.extensions.sites.models.budget._PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("penstock.extensions.sites.budgets._PATIENCE_SECONDS", 0.2)
     with pytest.raises(BudgetHeld):
         async with budget.reserved(2, 5, 0.2):
             pass

@@ -8,9 +8,9 @@ import pytest
 from penstock import Penstock
 from penstock.config import Settings, load
 from penstock.errors import InvalidSetting
+from penstock.extensions.sites.fetch.fetched import SiteProblem
 from penstock.extensions.sites.models.models_file import read
 from penstock.extensions.sites.models.registry import Models
-from penstock.extensions.sites.problem import SiteProblem
 from penstock.providers.rate_headers import duration_seconds, of_requests, of_tokens
 from tests.extensions.model_world import KEY, table
 

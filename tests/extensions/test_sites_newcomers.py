@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-from penstock.extensions.sites.names import ASKING
+from penstock.extensions.sites.findings import ASKING
 from penstock.testing import drain
 from tests.cli.conftest import ROOT, environment
 from tests.extensions import site_answers

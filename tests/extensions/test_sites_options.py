@@ -79,5 +79,4 @@ async def test_a_run_again_has_the_ceilings_of_the_first_run(database_url: str) 
                     from_stage="website-analysis",
                     options=options,
                     by=By(actor="ann", ip=None, request_id=None),
-                    owner="ann",
                 )

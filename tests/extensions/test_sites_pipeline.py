@@ -12,8 +12,8 @@ from penstock.config import load
 from penstock.control.acting import By
 from penstock.errors import IllegalMove
 from penstock.extensions import sites as website_analysis
-from penstock.extensions.sites import deciding, orders, upkeep, views
-from penstock.extensions.sites.names import ASKING, PIPELINE, READING
+from penstock.extensions.sites import deciding, orders, stages, views
+from penstock.extensions.sites.findings import ASKING, PIPELINE, READING
 from penstock.testing import drain
 from tests.extensions import site_answers
 from tests.extensions.model_world import KEY, Called, ModelServer, Said, raw, refuses, says, table
@@ -98,24 +98,24 @@ async def test_a_site_that_did_not_change_is_read_again_and_nothing_else(databas
             await drain(world.app)
             calls, before = len(server.calls), (await world.outcomes(job))[0]["result"]
             assert calls == 6
-            await deciding.rerun(world.app, job.id, from_stage=READING, by=ANN, owner="ann")
+            await deciding.rerun(world.app, job.id, from_stage=READING, by=ANN)
             await drain(world.app)
             after = (await world.outcomes(job))[0]["result"]
             assert after["prompts"] == before["prompts"]
             assert after["scores"]["cells"] == before["scores"]["cells"]
             assert (len(server.calls), after["scores"]["cost"]) == (calls, 0)
             place.pages["/"] = site_answers.text_page("Copperfield Bakery", "We bake rye bread with caraway seeds.")
-            await deciding.rerun(world.app, job.id, from_stage=READING, by=ANN, owner="ann")
+            await deciding.rerun(world.app, job.id, from_stage=READING, by=ANN)
             await drain(world.app)
             [task] = await world.outcomes(job)
             assert (task["state"], task["run"]) == ("DONE", 3)
             assert task["result"] != before
             fresh = {one["key"] for one in task["result"]["prompts"]} - {one["key"] for one in before["prompts"]}
             assert len(server.calls) == calls + len(fresh), "answers to prompts that stayed are taken over"
-            await deciding.rerun(world.app, job.id, from_stage=ASKING, by=ANN, owner="ann")
+            await deciding.rerun(world.app, job.id, from_stage=ASKING, by=ANN)
             await drain(world.app)
             assert len(server.calls) == calls + len(fresh), "nothing is paid for twice"
-            await deciding.rerun(world.app, job.id, from_stage=ASKING, options={"fresh": True}, by=ANN, owner="ann")
+            await deciding.rerun(world.app, job.id, from_stage=ASKING, options={"fresh": True}, by=ANN)
             await drain(world.app)
             assert len(server.calls) == calls + len(fresh) + 6, "but whoever wants new answers gets them"
 
@@ -130,7 +130,7 @@ async def test_what_the_budget_stopped_is_asked_with_a_larger_one_and_the_rest_s
             await drain(world.app)
             made = len(server.calls)
             assert 0 < made < 6
-            await deciding.rerun(world.app, job.id, from_stage=ASKING, options={"budget": 1.0}, by=ANN, owner="ann")
+            await deciding.rerun(world.app, job.id, from_stage=ASKING, options={"budget": 1.0}, by=ANN)
             await drain(world.app)
             [task] = await world.outcomes(job)
             assert len(server.calls) == 6
@@ -146,7 +146,7 @@ async def test_problems_of_an_endpoint_are_gone_after_a_run_from_any_stage(datab
             await drain(world.app, advance=True)
             assert len(server.calls) == 1, "a wrong key is found out by one call"
             server.key = KEY
-            await deciding.rerun(world.app, job.id, from_stage=READING, by=ANN, owner="ann")
+            await deciding.rerun(world.app, job.id, from_stage=READING, by=ANN)
             await drain(world.app, advance=True)
             [task] = await world.outcomes(job)
             assert all(cell["failed"] == 0 for cell in task["result"]["scores"]["cells"])
@@ -161,14 +161,12 @@ async def test_prompts_edited_after_the_end_are_those_of_the_next_run_and_until_
             job = await world.submit(place.url())
             await drain(world.app)
             [task] = await world.outcomes(job)
-            await deciding.edit_prompts(
-                world.app, job.id, task["task_id"], ["Who bakes at night?"], by=ANN, owner="ann"
-            )
+            await deciding.edit_prompts(world.app, job.id, task["task_id"], ["Who bakes at night?"], by=ANN)
             async with world.app.connection() as connection:
                 seen = await views.details(connection, task["task_id"])
             assert len(seen.prompts) == 6
             assert [one.text for one in seen.next_prompts or ()] == ["Who bakes at night?"]
-            await deciding.rerun(world.app, job.id, from_stage=READING, by=ANN, owner="ann")
+            await deciding.rerun(world.app, job.id, from_stage=READING, by=ANN)
             await drain(world.app)
             async with world.app.connection() as connection:
                 seen = await views.details(connection, task["task_id"])
@@ -182,7 +180,7 @@ async def test_a_replay_counts_for_one_run(database_url: str) -> None:
         async with analysing(database_url, sites) as world:
             job = await world.submit(place.url())
             await drain(world.app)
-            await deciding.rerun(world.app, job.id, from_stage=READING, options={"replay": True}, by=ANN, owner="ann")
+            await deciding.rerun(world.app, job.id, from_stage=READING, options={"replay": True}, by=ANN)
             await drain(world.app)
             asked = len(sites.asked)
             await job.reprocess(statuses=[State.DONE], from_stage=READING)
@@ -198,7 +196,7 @@ async def test_a_run_from_kept_pages_needs_no_network(database_url: str) -> None
             await drain(world.app)
             before, asked = (await world.outcomes(job))[0], len(sites.asked)
             place.pages.clear()
-            await deciding.rerun(world.app, job.id, from_stage=READING, options={"replay": True}, by=ANN, owner="ann")
+            await deciding.rerun(world.app, job.id, from_stage=READING, options={"replay": True}, by=ANN)
             await drain(world.app)
             [after] = await world.outcomes(job)
             assert (after["state"], after["run"], after["result"]) == (
@@ -316,14 +314,14 @@ async def test_prompts_wait_for_approval_and_those_of_a_changed_site_wait_again(
             assert (task["state"], task["stage"]) == ("PENDING", ASKING)
             assert await world.fetchval("select count(*) from website_analysis.answers") == 0
             prompts = ["Where can I buy bread at six in the morning?"]
-            await deciding.edit_prompts(world.app, job.id, task["task_id"], prompts, by=ANN, owner="ann")
-            assert await deciding.approve(world.app, job.id, None, by=ANN, owner="ann") == 1
+            await deciding.edit_prompts(world.app, job.id, task["task_id"], prompts, by=ANN)
+            assert await deciding.approve(world.app, job.id, None, by=ANN) == 1
             await drain(world.app)
             [task] = await world.outcomes(job)
             assert task["state"] == "DONE"
             assert [one["text"] for one in task["result"]["prompts"]] == prompts
             place.pages["/"] = site_answers.text_page("Copperfield Bakery", "We bake rye bread with caraway seeds.")
-            await deciding.rerun(world.app, job.id, from_stage=READING, by=ANN, owner="ann")
+            await deciding.rerun(world.app, job.id, from_stage=READING, by=ANN)
             await drain(world.app)
             [task] = await world.outcomes(job)
             assert (task["state"], task["stage"]) == ("PENDING", ASKING), "the approval was for other prompts"
@@ -340,7 +338,7 @@ async def test_an_approval_that_meets_the_look_for_it_is_not_slept_through(
         looks.append(await connection.fetchval(_STAGE, task_id))
         if looks.count(ASKING) == 2:  # the second one is for the approval, which comes before the snooze
             site_ids = [task_id] if chosen == "this site" else None
-            assert await deciding.approve(world.app, job.id, site_ids, by=ANN, owner="ann") == 1
+            assert await deciding.approve(world.app, job.id, site_ids, by=ANN) == 1
         return found
 
     monkeypatch.setattr(orders, "get", look)
@@ -360,7 +358,7 @@ async def test_prompts_that_are_not_there_yet_cannot_be_approved(database_url: s
             job = await world.submit(place.url(), review=True)
             [task] = await world.outcomes(job)
             with pytest.raises(IllegalMove, match="prompts are formed"):
-                await deciding.approve(world.app, job.id, [task["task_id"]], by=ANN, owner="ann")
+                await deciding.approve(world.app, job.id, [task["task_id"]], by=ANN)
             async with world.app.connection() as connection:
                 await orders.approve(connection, [task["task_id"]], by="somebody who was quicker")
             await drain(world.app)
@@ -380,7 +378,7 @@ async def test_what_belonged_to_a_deleted_analysis_is_removed(database_url: str)
             before = await world.fetchval(count)
             async with world.app.connection() as connection:
                 await connection.execute("delete from penstock.tasks where job_id = $1", jobs[0].id)
-            removed = await upkeep.forget_old(world.app)
+            removed = await stages.forget_old(world.app)
             assert removed["leftovers"] >= before / 2
             assert await world.fetchval(count) == before / 2
             assert (await world.outcomes(jobs[1]))[0]["state"] == State.DONE.name

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 
 from penstock.errors import InvalidDefinition, UsageError
-from penstock.extensions.sites.facts import FoundAt, ReadPage, SiteFacts, SiteOffer, SiteTopic
-from penstock.extensions.sites.prompt import PromptKind
-from penstock.extensions.sites.prompts.editing import LONGEST, MOST, edited
-from penstock.extensions.sites.prompts.forming import form
-from penstock.extensions.sites.prompts.phrase import names_it, phrase, without
-from penstock.extensions.sites.prompts.template import LANGUAGES, VARIABLES, Template, language_of, templates
+from penstock.extensions.sites.deciding import LONGEST, MOST, edited
+from penstock.extensions.sites.findings import FoundAt, PromptKind, ReadPage, SiteFacts, SiteOffer, SiteTopic
+from penstock.extensions.sites.prompts.forming import LANGUAGES, VARIABLES, Template, form, language_of, templates
+from penstock.extensions.sites.prompts.material import names_it, phrase, without
 from tests.extensions.page_facts import page_facts
 
 URL = "https://alderby-mill.example/"

@@ -5,7 +5,7 @@ import pytest
 
 from penstock.errors import InvalidArguments
 from penstock.extensions.sites import orders
-from penstock.extensions.sites.prompt import Prompt, PromptKind
+from penstock.extensions.sites.findings import Prompt, PromptKind
 
 QUESTION = Prompt(text="Who bakes?", kind=PromptKind.OWN, fact="Written by a person", page=None, template="own@1")
 

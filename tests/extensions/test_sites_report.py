@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from penstock.extensions.sites.report import as_csv, as_json
+from penstock.extensions.sites.report import exports
 from penstock.extensions.sites.report.blocks import clean, safe_link
-from penstock.extensions.sites.report.document import MOST_DETAILED, MOST_ROWS, Overview, SiteLine
-from penstock.extensions.sites.report.html import POLICY, html
-from penstock.extensions.sites.report.markdown import markdown
-from tests.extensions.sites_report_world import ATTACK, MODELS, URL, hostile, line_of, report, share
+from penstock.extensions.sites.report.overview import MOST_DETAILED, MOST_ROWS, Overview, SiteLine
+from penstock.extensions.sites.report.style import POLICY
+from tests.extensions.sites_report_world import ATTACK, MODELS, URL, hostile, html, line_of, markdown, report, share
 
 _ELEMENTS = {
     *("html", "head", "meta", "title", "style", "body", "main", "header", "nav", "section", "h1", "h2", "h3", "p", "a"),
@@ -186,7 +185,7 @@ def test_a_link_of_the_web_is_linked_in_page_and_markdown() -> None:
 
 def test_what_cannot_be_encoded_or_never_ends_is_cut() -> None:
     odd = report(problems=("half \ud800 character", "x" * 50_000))
-    for written in (html(odd), markdown(odd), as_csv.csv(odd)):
+    for written in (html(odd), markdown(odd), exports.csv(odd)):
         assert len(written.encode()) < 200_000
     assert clean("a\u2066b\x07c\nd", 10) == "abc d"
 
@@ -206,7 +205,7 @@ def test_markdown_has_the_same_sections_and_sentences() -> None:
 
 
 def test_json_is_versioned_in_camel_case_and_holds_all_of_it() -> None:
-    told = json.loads(json.dumps(as_json.json(report())))
+    told = json.loads(json.dumps(exports.json(report())))
     assert told["schema"] == "penstock.website-analysis.report/1"
     assert (told["jobId"], told["siteId"], told["analysedAt"]) == (12, 345, "2026-03-07T09:30:00Z")
     assert told["scores"]["byTopic"]["sourdough bread"]["count"] == 3
@@ -225,7 +224,7 @@ def _keys(value: object, data: set[str]) -> list[str]:
 
 
 def test_csv_holds_all_of_it_a_row_each() -> None:
-    rows = list(csv.DictReader(io.StringIO(as_csv.csv(report()))))
+    rows = list(csv.DictReader(io.StringIO(exports.csv(report()))))
     by_section: dict[str, int] = {}
     for row in rows:
         by_section[row["section"]] = by_section.get(row["section"], 0) + 1
@@ -240,7 +239,7 @@ def test_no_cell_of_the_csv_is_a_formula() -> None:
     bad = hostile()
     assert bad.facts is not None
     formula = replace(bad, facts=replace(bad.facts, name="=cmd|' /C calc'!A0", title="+1", places=("@sum", "\t-1")))
-    table = as_csv.csv(formula) + as_csv.csv(overview(2, name="=1+1", problem="-2"))
+    table = exports.csv(formula) + exports.csv(overview(2, name="=1+1", problem="-2"))
     cells = [cell for row in csv.reader(io.StringIO(table)) for cell in row]
     assert "'=cmd|' /C calc'!A0" in cells and "'=1+1" in cells
     assert [cell for cell in cells if cell[:1] in set("=+@\t\r-＝")] == []
@@ -257,8 +256,8 @@ def test_a_site_that_failed_has_a_report_that_says_why() -> None:
     assert "The site was not analysed. example.com does not exist." in said
     assert "Summary" not in said
     assert "example.com does not exist" in markdown(failed)
-    assert as_json.json(failed)["problems"] == ["example.com does not exist."]
-    assert "problem,,,,,,,,,example.com does not exist.," in as_csv.csv(failed)
+    assert exports.json(failed)["problems"] == ["example.com does not exist."]
+    assert "problem,,,,,,,,,example.com does not exist.," in exports.csv(failed)
 
 
 def test_the_report_of_a_site_that_was_never_read_claims_no_reading_and_speaks_to_the_customer() -> None:
@@ -274,7 +273,7 @@ def test_the_report_of_a_site_that_was_never_read_claims_no_reading_and_speaks_t
         assert "Give the address of a public website." in before
         assert "No page of the site was read" in before
         assert "PENSTOCK_SITES_ALLOWED_HOSTS=10.0.0.8:80" in operator
-    assert "tried at" in as_csv.csv(failed) and "analysed at" not in as_csv.csv(failed)
+    assert "tried at" in exports.csv(failed) and "analysed at" not in exports.csv(failed)
 
 
 def test_a_problem_that_only_the_operator_can_mend_is_told_to_the_customer_without_its_settings() -> None:
@@ -322,7 +321,7 @@ def test_an_overview_stays_a_page_that_opens() -> None:
     assert len(tree.css("#each h3")) == MOST_DETAILED
     assert all(str(a.attributes["href"])[1:] for a in tree.css("tbody a"))
     assert len(tree.css("tbody a")) == MOST_DETAILED
-    assert len(as_json.json(many)["sites"]) == MOST_ROWS + 500
+    assert len(exports.json(many)["sites"]) == MOST_ROWS + 500
 
 
 def test_an_overview_of_hostile_sites_is_harmless() -> None:

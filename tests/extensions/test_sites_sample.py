@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from penstock.extensions.sites.extract.site import understand
-from penstock.extensions.sites.facts import SiteFacts
-from penstock.extensions.sites.prompts.forming import form
-from penstock.extensions.sites.prompts.template import LANGUAGES
+from penstock.extensions.sites.findings import SiteFacts
+from penstock.extensions.sites.prompts.forming import LANGUAGES, form
 from penstock.language.labels import asks, is_label, is_section
 from penstock_demo import businesses
 from tests.extensions.sites_reading import crawled, facts, page

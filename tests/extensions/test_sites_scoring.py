@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from penstock.extensions.sites.findings import PromptKind, SiteScoring
 from penstock.extensions.sites.models.offline import OfflineModel
-from penstock.extensions.sites.prompt import PromptKind
-from penstock.extensions.sites.scores import SiteScoring
 from penstock.extensions.sites.scoring.score import score
 from penstock.extensions.sites.scoring.shares import NOTHING, clustered, share
 from penstock.language.embedding import Embedder

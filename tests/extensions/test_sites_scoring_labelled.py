@@ -6,9 +6,9 @@ one or two questions more would change.
 
 import pytest
 
-from penstock.extensions.sites.scoring.claims import claims
 from penstock.extensions.sites.scoring.names import Business
 from penstock.extensions.sites.scoring.ranking import ANSWERS, Ranking
+from penstock.extensions.sites.scoring.visibility import claims
 from penstock.language.embedding import Embedder
 from tests.extensions import sites_scoring_claims, sites_scoring_pairs
 from tests.extensions.sites_scoring_world import facts_of

@@ -2,8 +2,7 @@
 
 import pytest
 
-from penstock.extensions.sites.scoring.names import Business, core, within
-from penstock.extensions.sites.scoring.others import Others
+from penstock.extensions.sites.scoring.names import Business, Others, core, within
 
 CYCLES = Business("Quillfeather Cycles Ltd.", "https://www.quillfeather.example/about")
 

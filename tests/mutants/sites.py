@@ -198,7 +198,7 @@ SITES: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        f"{_APP}/fetch/guard.py",
+        f"{_APP}/fetch/request.py",
         f"{_TESTS}_fetch_guard.py",
         [
             (

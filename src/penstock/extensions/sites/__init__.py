@@ -21,7 +21,7 @@ __all__ = ["extension", "install"]
 
 extension = Extension(
     name="sites",
-    install="penstock.extensions.sites.installing:install",
+    install="penstock.extensions.sites.stages:install",
     # As databases of every release have it.
     owner="penstock.apps",
     migrations="penstock.extensions.sites",

@@ -1,12 +1,11 @@
 """The table ``website_analysis.answers``. One function per query of ``sql/answers.sql``."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import orjson
 
-from penstock.extensions.sites.answer import Answer, Evidence
+from penstock.extensions.sites.findings import Answer
 from penstock.storage.queries import load
 
 _sql = load("answers", "penstock.extensions.sites")
@@ -26,22 +25,8 @@ async def of_task(connection: Connection, task_id: int) -> list[Answer]:
 
 async def store(connection: Connection, task_id: int, run: int, answer: Answer) -> None:
     """An answer that is there already stays; a problem makes room for a text."""
-    await connection.execute(
-        _sql.store,
-        task_id,
-        run,
-        answer.model,
-        answer.prompt,
-        answer.sample,
-        _storable(answer.text),
-        _storable(answer.problem),
-        answer.tokens_in,
-        answer.tokens_out,
-        answer.cost,
-        answer.took_ms,
-        orjson.dumps([asdict(one) for one in answer.evidence]).decode(),
-        orjson.dumps(answer.details).decode(),
-    )
+    said = {"text": _storable(answer.text), "problem": _storable(answer.problem)}
+    await connection.execute(_sql.store, task_id, run, orjson.dumps(answer.as_json() | said).decode())
 
 
 async def reuse(connection: Connection, task_id: int, run: int, versions: Mapping[str, str]) -> int:
@@ -58,6 +43,4 @@ def _storable(text: str | None) -> str | None:
 
 
 def _answer(row: Any) -> Answer:
-    given = dict(row)
-    evidence = tuple(Evidence(**one) for one in orjson.loads(given.pop("evidence")))
-    return Answer(**given | {"evidence": evidence, "details": orjson.loads(given["details"])})
+    return Answer.from_json({**row, "evidence": orjson.loads(row["evidence"]), "details": orjson.loads(row["details"])})

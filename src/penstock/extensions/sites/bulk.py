@@ -17,9 +17,8 @@ from penstock.console.files.encoding import encoding_of
 from penstock.console.files.refused import FileRefused
 from penstock.errors import UsageError
 from penstock.extensions.sites.fetch.address import parse_site
-from penstock.extensions.sites.fetch.fetched import Fetched, Fetcher
-from penstock.extensions.sites.fetch.markup import unescaped
-from penstock.extensions.sites.problem import SiteProblem
+from penstock.extensions.sites.fetch.fetched import Fetched, Fetcher, SiteProblem
+from penstock.extensions.sites.fetch.links import unescaped
 
 MOST = 10_000
 _MOST_REFUSED = 1000
@@ -53,32 +52,22 @@ class ParsedSites:
     refused: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _GivenSite:
-    """``line`` from 1, as an editor shows it; None where there are no lines."""
-
-    text: str
-    line: int | None
-
-
 def addresses(text: str) -> ParsedSites:
     """Of pasted text: one per line, or several with commas or spaces between them."""
     if len(text) > _MOST_CHARACTERS:
         raise UsageError(f"The text has {len(text):,} characters; at most {_MOST_CHARACTERS:,} are read. Split it.")
     lines = enumerate(text.removeprefix("\ufeff").splitlines(), start=1)
-    return _chosen(one for number, line in lines for one in _on_line(number, line))
+    return _chosen((text, number) for number, line in lines for text in _on_line(line))
 
 
 def of_texts(texts: Sequence[str]) -> ParsedSites:
     """Of a list in which every text is meant as one address."""
-    if len(texts) == 1:
-        return _chosen([_GivenSite(text=texts[0], line=None)])
-    return _chosen(_GivenSite(text=text, line=number) for number, text in enumerate(texts, start=1))
+    return _chosen((text, number if len(texts) > 1 else None) for number, text in enumerate(texts, start=1))
 
 
 def from_csv(data: bytes) -> ParsedSites:
     """Of a file; raises ``FileRefused`` where it is none, or none of its columns holds addresses."""
-    return _chosen(_GivenSite(text=text, line=line) for line, text in _cells(data))
+    return _chosen(_cells(data))
 
 
 async def listed_by(url: str, fetcher: Fetcher) -> ParsedSites:
@@ -89,7 +78,7 @@ async def listed_by(url: str, fetcher: Fetcher) -> ParsedSites:
     """
     body = await _body(parse_site(url), fetcher)
     places, unread = await _named_by(body, fetcher) if _INDEX.search(body[:10_000]) else (_places(body), [])
-    found = _chosen(_GivenSite(text=text, line=None) for text in places)
+    found = _chosen((text, None) for text in places)
     return replace(found, refused=(*unread, *found.refused))
 
 
@@ -105,17 +94,19 @@ def together(parts: Iterable[ParsedSites]) -> ParsedSites:
     )
 
 
-def _chosen(candidates: Iterable[_GivenSite]) -> ParsedSites:
-    """Those that are addresses, at most ``MOST``. Lists of strangers are long: what is told about them is not."""
+def _chosen(candidates: Iterable[tuple[str, int | None]]) -> ParsedSites:
+    """Those that are addresses, at most ``MOST``. Lists of strangers are long: what is told about them is not. Each
+    comes with its line, from 1, as an editor shows it; None where there are no lines."""
     urls: dict[str, None] = {}
     refused: list[tuple[str, str]] = []
     duplicates = beyond = unsaid = 0
-    for one in candidates:
+    for text, line in candidates:
         try:
-            url = parse_site(one.text)
+            url = parse_site(text)
         except SiteProblem as problem:
             if len(refused) < _MOST_REFUSED:
-                refused.append((one.text[:_LONGEST_SHOWN], _told(one, str(problem))))
+                where = "" if line is None else f"Line {line:,}: "
+                refused.append((text[:_LONGEST_SHOWN], f"{where}{problem}"))
             else:
                 unsaid += 1
             continue
@@ -136,7 +127,7 @@ def _looks_like_address(text: str) -> bool:
     return "@" not in trimmed and bool(_WITH_SCHEME.match(trimmed) or _HOST.fullmatch(trimmed))
 
 
-def _on_line(number: int, line: str) -> list[_GivenSite]:
+def _on_line(line: str) -> list[str]:
     """What a line names. Words beside an address are left out; a line that names none is refused as a whole."""
     words = _BULLET.sub("", line, count=1).strip()
     if not words or words.startswith("#"):
@@ -146,7 +137,7 @@ def _on_line(number: int, line: str) -> list[_GivenSite]:
     if not found:
         parts = re.split(r"[\s,;|]+", words)
         found = [part.strip(_EDGES) for part in parts if _looks_like_address(part)]
-    return [_GivenSite(text=text, line=number) for text in found or [words]]
+    return found or [words]
 
 
 def _beyond(count: int) -> list[tuple[str, str]]:
@@ -154,12 +145,8 @@ def _beyond(count: int) -> list[tuple[str, str]]:
     return [(f"{count:,} more", why)] if count > 0 else []
 
 
-def _told(candidate: _GivenSite, problem: str) -> str:
-    return problem if candidate.line is None else f"Line {candidate.line:,}: {problem}"
-
-
-def _cells(data: bytes) -> Iterator[tuple[int, str]]:
-    """(line, text) of every cell that is not empty: of the column that is called so, else of the first that holds
+def _cells(data: bytes) -> Iterator[tuple[str, int]]:
+    """(text, line) of every cell that is not empty: of the column that is called so, else of the first that holds
     addresses."""
     text = _csv_text(data)
     shape = shape_of(text, encoding="utf-8", whole=True, delimiter=None, header=False, most_columns=MOST_COLUMNS)
@@ -173,7 +160,7 @@ def _cells(data: bytes) -> Iterator[tuple[int, str]]:
             line, begins = begins, reader.line_num + 1
             rows += bool(row)
             if row and not (rows == 1 and with_heading) and column < len(row) and row[column].strip():
-                yield line, row[column].strip()
+                yield row[column].strip(), line
     except csv.Error as error:
         raise FileRefused(f"line {begins:,} is no CSV ({error}).", "Export the file again.") from None
 

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from penstock.errors import InvalidArguments
-from penstock.extensions.sites.options import Options
-from penstock.extensions.sites.prompt import Prompt
+from penstock.extensions.sites.findings import Prompt
+from penstock.extensions.sites.settings import Options
 from penstock.storage.queries import load
 
 _sql = load("orders", "penstock.extensions.sites")
@@ -27,7 +27,6 @@ class Order:
     options: dict[str, Any]
     for_run: int | None
     decided_by: str
-    decided_at: datetime
 
 
 async def set_prompts(connection: Connection, task_id: int, prompts: Sequence[Prompt] | None, *, by: str) -> None:

@@ -16,21 +16,10 @@ _SWEEP_BATCH = 500
 
 async def keep(connection: Connection, task_id: int, run: int, fetched: Sequence[Fetched]) -> None:
     """In the order in which they came. Belongs into the transaction that ends the stage."""
-    rows = [
-        (
-            task_id,
-            run,
-            number,
-            one.kind,
-            one.url,
-            one.final_url,
-            one.status,
-            orjson.dumps(one.headers).decode(),
-            one.body,
-            one.sha256,
-        )
-        for number, one in enumerate(fetched, start=1)
-    ]
+    rows = []
+    for number, one in enumerate(fetched, start=1):
+        headers = orjson.dumps(one.headers).decode()
+        rows.append((task_id, run, number, one.kind, one.url, one.final_url, one.status, headers, one.body, one.sha256))
     async with connection.transaction():
         await connection.executemany(_sql.put, rows)
         await connection.execute(_sql.drop_behind, task_id, run, len(fetched))

@@ -5,11 +5,11 @@ from typing import Any, Literal, assert_never
 import orjson
 
 from penstock.extensions.sites import views
-from penstock.extensions.sites.report.as_csv import csv
-from penstock.extensions.sites.report.as_json import json
-from penstock.extensions.sites.report.document import MOST_ROWS, Overview, Report, SiteLine
-from penstock.extensions.sites.report.html import html
-from penstock.extensions.sites.report.markdown import markdown
+from penstock.extensions.sites.report import content, overview
+from penstock.extensions.sites.report.blocks import Page, html, markdown
+from penstock.extensions.sites.report.content import Report
+from penstock.extensions.sites.report.exports import csv, json
+from penstock.extensions.sites.report.overview import MOST_ROWS, Overview, SiteLine
 from penstock.extensions.sites.views import SiteDetails, SiteView
 
 Connection = Any
@@ -24,8 +24,8 @@ async def made(connection: Connection, job_id: int, site_id: int | None, format:
     if chosen is not None:
         job = await views.require_analysis(connection, job_id)
         found = await views.details(connection, chosen)
-        return _written(report_of(found, job.metadata.get("options") or {}), format)
-    return _written(await _overview(connection, job_id), format)
+        return written(report_of(found, job.metadata.get("options") or {}), format)
+    return written(await _overview(connection, job_id), format)
 
 
 def report_of(found: SiteDetails, options: dict[str, Any]) -> Report:
@@ -49,9 +49,9 @@ async def _overview(connection: Connection, job_id: int) -> Overview:
     lines: list[SiteLine] = []
     newest, after = analysis.created_at, None
     while len(lines) < MOST_ROWS:
-        page = await views.site_page(connection, job_id, after=after, limit=_PAGE)
-        lines += [_line(site) for site in page.sites]
-        newest = max([newest, *(site.updated_at for site in page.sites)])
+        sites, page = await views.site_page(connection, job_id, after=after, limit=_PAGE)
+        lines += [_line(site) for site in sites]
+        newest = max([newest, *(site.updated_at for site in sites)])
         if (after := page.next) is None:
             break
     return Overview(
@@ -82,15 +82,19 @@ def _problems(site: SiteView) -> tuple[str, ...]:
     return (f"This site is not finished: it is at {site.current_step}.", *([site.error] if site.error else []))
 
 
-def _written(report: Report | Overview, format: Format) -> str:
+def written(report: Report | Overview, format: Format) -> str:
     match format:
         case "html":
-            return html(report)
+            return html(_page(report))
         case "md":
-            return markdown(report)
+            return markdown(_page(report))
         case "csv":
             return csv(report)
         case "json":
             return orjson.dumps(json(report), option=orjson.OPT_INDENT_2, default=str).decode() + "\n"
         case _:
             assert_never(format)
+
+
+def _page(report: Report | Overview) -> Page:
+    return content.page(report) if isinstance(report, Report) else overview.page(report)

@@ -1,41 +1,46 @@
-"""The three stages of an analysis: read the site, form the prompts, ask the models.
+"""The three stages of an analysis: read the site, form the prompts, ask the models; and the daily upkeep beside them.
 
 Each result is stored before the next stage begins. Pages are stored in the transaction that ends the first stage,
 answers one by one as they come: whatever dies, nothing is fetched or paid for twice.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 
 import orjson
 
-from penstock import Context, Penstock, Snooze
+from penstock import Context, Penstock, RetryPolicy, Snooze
+from penstock.control import limits
 from penstock.extensions.sites import answers, orders, pages
-from penstock.extensions.sites.extract.reading import Reader
-from penstock.extensions.sites.facts import SiteFacts
-from penstock.extensions.sites.fetch.client import Client
+from penstock.extensions.sites.budgets import Budget
+from penstock.extensions.sites.extract.site import VERSION as EXTRACTION
+from penstock.extensions.sites.extract.site import Reader
 from penstock.extensions.sites.fetch.crawl import crawl
-from penstock.extensions.sites.fetch.fetched import Fetcher
-from penstock.extensions.sites.fetch.kept import KeptFetcher
-from penstock.extensions.sites.fetch.live import LiveFetcher
+from penstock.extensions.sites.fetch.fetched import Fetcher, KeptFetcher, SiteProblem
+from penstock.extensions.sites.fetch.live import Client, LiveFetcher, limiter_key
+from penstock.extensions.sites.findings import ASKING, FORMING, PIPELINE, READING, Prompt, Share, SiteFacts, SiteScoring
 from penstock.extensions.sites.models.asking import ask_all, budget_note
-from penstock.extensions.sites.models.budget import Budget
 from penstock.extensions.sites.models.registry import Models
-from penstock.extensions.sites.names import READING
-from penstock.extensions.sites.options import Options, chosen
-from penstock.extensions.sites.problem import SiteProblem
-from penstock.extensions.sites.prompt import Prompt
 from penstock.extensions.sites.prompts.forming import VERSION as TEMPLATES
 from penstock.extensions.sites.prompts.forming import form
-from penstock.extensions.sites.scores import Share, SiteScoring
 from penstock.extensions.sites.scoring.score import score
-from penstock.extensions.sites.settings import SitesSettings
+from penstock.extensions.sites.settings import Options, SitesSettings, chosen
+from penstock.extensions.sites.submitting import options_of
 from penstock.language.embedding import Embedder
+from penstock.storage.queries import load
 
 RESULT_COLUMNS = ("Name", "Pages", "Prompts", "Coverage", "Visibility", "Unsupported claims", "Cost")
 _REVIEW = timedelta(days=1)
+_sql = load("leftovers", "penstock.extensions.sites")
+Connection = Any
+_SWEPT_ROWS = 1000
+_UNUSED_SECONDS = 86_400.0
+_PATIENT = RetryPolicy(base_seconds=2.0, cap_seconds=120.0)
+# An endpoint that is down for a minute is not down for good.
+_VERY_PATIENT = RetryPolicy(base_seconds=15.0, factor=4.0, cap_seconds=300.0)
 
 
 class SiteAnalysis:
@@ -154,3 +159,51 @@ def _columns(facts: SiteFacts, prompts: list[Prompt], scores: SiteScoring) -> di
 
 def _shown(share: Share) -> float | None:
     return None if share.value is None else round(share.value, 3)
+
+
+async def sweep_leftovers(connection: Connection) -> int:
+    """A batch of each table's rows of tasks and jobs that are no more; returns how many, 0 when none is left."""
+    removed = 0
+    for statement in (_sql.pages, _sql.answers, _sql.orders, _sql.reservations, _sql.budgets):
+        said: str = await connection.execute(statement, _SWEPT_ROWS)
+        removed += int(said.rpartition(" ")[2])
+    return removed
+
+
+def install_upkeep(app: Penstock) -> None:
+    @app.task(name="sites.forget", internal=True)
+    async def forget() -> dict[str, int]:
+        return await forget_old(app)
+
+    app.schedule("13 4 * * *", forget, name="sites.forget", options={"unique_key": "sites.forget"})
+
+
+async def forget_old(app: Penstock) -> dict[str, int]:
+    """How many pages, rows of tasks that are gone, and limits were removed, a batch per transaction."""
+    old_pages = await _swept(app, lambda connection: pages.sweep(connection, app.settings.of(SitesSettings).keep_days))
+    leftovers = await _swept(app, sweep_leftovers)
+    hosts = await limits.forget_unused(app, limiter_key(""), unused_seconds=_UNUSED_SECONDS)
+    return {"pages": old_pages, "leftovers": leftovers, "limits": hosts}
+
+
+async def _swept(app: Penstock, sweep: Callable[[Connection], Awaitable[int]]) -> int:
+    removed = 0
+    while True:
+        async with app.connection() as connection:
+            gone = await sweep(connection)
+        if not gone:
+            return removed
+        removed += gone
+
+
+def install(app: Penstock, analysis: SiteAnalysis | None = None) -> SiteAnalysis:
+    """Declare the pipeline. Needs no database; close what it returns where the process goes on without the app."""
+    site = analysis or SiteAnalysis(app)
+    settings = app.settings.of(SitesSettings)
+    pipeline = app.pipeline(PIPELINE, result_columns=RESULT_COLUMNS, check_options=lambda given: options_of(app, given))
+
+    pipeline.stage(READING, version=EXTRACTION, timeout=settings.timeout_seconds, retry=_PATIENT)(site.read)
+    pipeline.stage(FORMING, version=TEMPLATES)(site.form)
+    pipeline.stage(ASKING, timeout=settings.model_timeout_seconds, retry=_VERY_PATIENT)(site.ask)
+    install_upkeep(app)
+    return site

@@ -12,12 +12,10 @@ from penstock.console.files.submit import Submission, earlier_of, submit_items
 from penstock.errors import HandlerError, InvalidSetting, UsageError
 from penstock.extensions.sites import bulk
 from penstock.extensions.sites.bulk import ParsedSites
-from penstock.extensions.sites.fetch.client import Client
-from penstock.extensions.sites.fetch.live import LiveFetcher
+from penstock.extensions.sites.fetch.fetched import SiteBusy
+from penstock.extensions.sites.fetch.live import Client, LiveFetcher
 from penstock.extensions.sites.models.registry import Models
-from penstock.extensions.sites.options import chosen
-from penstock.extensions.sites.problem import SiteBusy
-from penstock.extensions.sites.settings import SitesSettings
+from penstock.extensions.sites.settings import SitesSettings, chosen
 
 MOST_SAMPLES = 50
 MOST_PROMPTS = 200
@@ -60,12 +58,8 @@ async def submit(app: Penstock, submission: Submission, wish: Wish) -> Added:
     if not found.urls:
         raise UsageError(_nothing(found))
     name = submission.name or (found.urls[0] if len(found.urls) == 1 else f"{len(found.urls):,} sites")
-    done = await submit_items(
-        app,
-        replace(submission, name=name, options=checked),
-        [{"url": url} for url in found.urls],
-        kind="sites",
-    )
+    listed = [{"url": url} for url in found.urls]
+    done = await submit_items(app, replace(submission, name=name, options=checked), listed, kind="sites")
     if not done.created:
         return await _known(app, done.job_id)
     return Added(

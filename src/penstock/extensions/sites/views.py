@@ -1,31 +1,55 @@
-"""Analyses and sites as people see them: the same reading for the routes and the command line."""
+"""Analyses and sites as people see them, beside what the engine knows: the same reading for the routes and the command
+line. With the queries of ``sql/sites.sql``.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+import orjson
+
 from penstock.core import job_counts
 from penstock.core.job_counts import JobCounts
 from penstock.errors import JobNotFound, TaskNotFound
-from penstock.extensions.sites import answers, orders, sites
-from penstock.extensions.sites.answer import Answer
-from penstock.extensions.sites.facts import SiteFacts
-from penstock.extensions.sites.names import ASKING, FORMING, PIPELINE, READING
-from penstock.extensions.sites.prompt import Prompt
-from penstock.extensions.sites.scores import SiteScores, SiteScoring
-from penstock.extensions.sites.sites import StageResult, StoredAnalysis, Summary
+from penstock.extensions.sites import answers, orders
+from penstock.extensions.sites.findings import (
+    ASKING,
+    FORMING,
+    PIPELINE,
+    READING,
+    Answer,
+    Prompt,
+    Share,
+    SiteFacts,
+    SiteScores,
+    SiteScoring,
+)
 from penstock.insight import items
-from penstock.insight.items import Item
+from penstock.insight.items import Item, ItemPage
 from penstock.insight.job_steps import Step, steps_of
 from penstock.lifecycle import FINISHED, JobState, State
 from penstock.storage import reads
 from penstock.storage.items import EARLIEST, ItemPosition, ItemsWanted
+from penstock.storage.queries import load
 
+_sql = load("sites", "penstock.extensions.sites")
 Connection = Any
 # Jobs looked at for one page of analyses.
 _WINDOW = 2000
 _MOST_ID = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAnalysis:
+    """The job as it was submitted."""
+
+    id: int
+    pipeline: str
+    name: str | None
+    owner: str | None
+    created_at: datetime
+    metadata: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +102,15 @@ class SiteView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SitePage:
-    """``first``, ``last``: the places of its ends; ``previous``, ``next``: the same where there may be more."""
+class StageResult:
+    """``reused_from``: the run that computed it, where this one did not have to."""
 
-    sites: tuple[SiteView, ...]
-    first: ItemPosition | None = None
-    last: ItemPosition | None = None
-    previous: ItemPosition | None = None
-    next: ItemPosition | None = None
+    stage: str
+    run: int
+    version: str | None
+    reused_from: int | None
+    at: datetime
+    result: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,10 +130,25 @@ class SiteDetails:
 async def require_analysis(connection: Connection, job_id: int) -> StoredAnalysis:
     """A job of another pipeline is no analysis: it is told like one that does not exist."""
     before = min(job_id, _MOST_ID - 1) + 1
-    found = await sites.analyses(connection, owner=None, before=before, pipeline=PIPELINE, limit=1, window=1)
-    if not found.jobs or found.jobs[0].id != job_id:
+    found, _ = await _stored(connection, owner=None, before=before, limit=1, window=1)
+    if not found or found[0].id != job_id:
         raise JobNotFound(job_id)
-    return found.jobs[0]
+    return found[0]
+
+
+async def _stored(
+    connection: Connection, *, owner: str | None, before: int | None, limit: int, window: int
+) -> tuple[list[StoredAnalysis], int | None]:
+    """The newest, and the last job that was looked at; None: there are no more."""
+    rows = await connection.fetch(_sql.analyses, owner, before, window)
+    wanted = [
+        StoredAnalysis(**{**row, "metadata": orjson.loads(row["metadata"])})
+        for row in rows
+        if row["pipeline"] == PIPELINE
+    ]
+    if len(wanted) > limit:
+        return wanted[:limit], wanted[limit - 1].id
+    return wanted, rows[-1]["id"] if len(rows) == window else None
 
 
 async def analysis(connection: Connection, job_id: int) -> AnalysisView:
@@ -123,15 +163,16 @@ async def analyses(
 ) -> tuple[list[AnalysisView], int | None]:
     """Newest first, and behind which job the next page starts."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        found = await sites.analyses(
-            connection, owner=owner, before=before, pipeline=PIPELINE, limit=limit, window=max(_WINDOW, limit + 1)
-        )
-        return await _views(connection, found.jobs), found.looked_to
+        window = max(_WINDOW, limit + 1)
+        jobs, looked_to = await _stored(connection, owner=owner, before=before, limit=limit, window=window)
+        return await _views(connection, jobs), looked_to
 
 
 async def _views(connection: Connection, jobs: Sequence[StoredAnalysis]) -> list[AnalysisView]:
     job_ids = [job.id for job in jobs]
-    steps = await sites.steps(connection, job_ids)
+    steps: dict[int, list[Mapping[str, Any]]] = {job_id: [] for job_id in job_ids}
+    for row in await connection.fetch(_sql.steps, job_ids):
+        steps[row["job_id"]].append(row)
     moved = await reads.job_movements(connection, job_ids)
     found = [_analysis(job, moved[job.id], steps[job.id]) for job in jobs]
     return [replace(one, waits_for_approval=await _waits_for_approval(connection, one)) for one in found]
@@ -168,13 +209,13 @@ async def site_page(
     after: ItemPosition | None = None,
     before: ItemPosition | None = None,
     limit: int,
-) -> SitePage:
-    """In the order in which they were given; those in some ``states`` only: what changed last first."""
+) -> tuple[tuple[SiteView, ...], ItemPage]:
+    """In the order in which they were given; those in some ``states`` only: what changed last first. With the places
+    where the page begins and ends."""
     wanted = ItemsWanted(jobs=[job_id], states=list(states or State))
     sort: items.Sort = "-updatedAt" if states else "row"
     page = await items.page(connection, wanted, sort=sort, after=after, before=before, limit=limit)
-    shown = await _shown(connection, page.items)
-    return SitePage(sites=shown, first=page.first, last=page.last, previous=page.previous, next=page.next)
+    return await _shown(connection, page.items), page
 
 
 async def sites_now(connection: Connection, site_ids: Sequence[int]) -> tuple[SiteView, ...]:
@@ -189,7 +230,8 @@ async def failed_sites(connection: Connection, job_id: int, *, limit: int) -> tu
 
 
 async def _shown(connection: Connection, found: Sequence[Item]) -> tuple[SiteView, ...]:
-    more = await sites.more(connection, [item.id for item in found])
+    rows = await connection.fetch(_sql.more, [item.id for item in found])
+    more = {row["task_id"]: row for row in rows}
     return tuple(_site(item, more[item.id]) for item in found)
 
 
@@ -199,35 +241,35 @@ async def _waits_for_approval(connection: Connection, view: AnalysisView) -> boo
         return False
     if not view.steps[-1].waiting and not view.steps[-1].running:
         return False
-    return bool(await sites.waiting_for_approval(connection, view.job_id, ASKING, limit=1))
+    return bool(await waiting_for_approval(connection, view.job_id, limit=1))
 
 
 async def site(connection: Connection, site_id: int) -> SiteView:
-    item = await items.one(connection, site_id)
-    if item is None:
+    found = await sites_now(connection, [site_id])
+    if not found:
         raise TaskNotFound(site_id)
-    return _site(item, (await sites.more(connection, [site_id]))[site_id])
+    return found[0]
 
 
 async def details(connection: Connection, site_id: int) -> SiteDetails:
     """Everything about one site, read in one snapshot."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         seen = await site(connection, site_id)
-        stages = await sites.stages(connection, site_id)
+        found = await stages(connection, site_id)
         order = await orders.get(connection, site_id)
         given = await answers.of_task(connection, site_id)
-    formed = stages[FORMING].result["prompts"] if FORMING in stages else []
+    formed = found[FORMING].result["prompts"] if FORMING in found else []
     wanted = tuple(Prompt.from_json(one) for one in formed)
     if order is not None and order.prompts is not None:
         wanted = order.prompts
-    ended = stages[ASKING].result if ASKING in stages else None
+    ended = found[ASKING].result if ASKING in found else None
     asked = wanted
     if ended is not None and seen.state in FINISHED:
         asked = tuple(Prompt.from_json(one) for one in ended["prompts"])
     return SiteDetails(
         site=seen,
-        stages=tuple(stages.values()),
-        facts=SiteFacts.from_json(stages[READING].result) if READING in stages else None,
+        stages=tuple(found.values()),
+        facts=SiteFacts.from_json(found[READING].result) if READING in found else None,
         prompts=asked,
         next_prompts=None if wanted == asked else wanted,
         answers=tuple(given),
@@ -238,11 +280,13 @@ async def details(connection: Connection, site_id: int) -> SiteDetails:
 
 async def only_site(connection: Connection, job_id: int) -> int | None:
     """The site of an analysis of one; None where there are more."""
-    page = await site_page(connection, job_id, after=None, limit=2)
-    return page.sites[0].site_id if len(page.sites) == 1 else None
+    found, _ = await site_page(connection, job_id, limit=2)
+    return found[0].site_id if len(found) == 1 else None
 
 
-def _site(item: Item, summary: Summary) -> SiteView:
+def _site(item: Item, more: Mapping[str, Any]) -> SiteView:
+    """``more``: a row of the query of that name."""
+    improvements = more["improvements"]
     return SiteView(
         site_id=item.id,
         job_id=item.job_id,
@@ -251,14 +295,23 @@ def _site(item: Item, summary: Summary) -> SiteView:
         current_step=_step_of(item),
         stage=item.stage,
         attempts=item.attempts,
-        name=summary.name,
-        scores=summary.scores,
-        improvements=summary.improvements,
+        name=more["name"],
+        scores=_scores(more),
+        improvements=() if improvements is None else tuple(orjson.loads(improvements)),
         error=None if item.error is None else str(item.error.get("message") or item.error.get("type") or ""),
-        why=_why(item, summary.approved_at),
-        edited=summary.edited,
-        approved_at=summary.approved_at,
+        why=_why(item, more["approved_at"]),
+        edited=more["edited"],
+        approved_at=more["approved_at"],
         updated_at=item.updated_at,
+    )
+
+
+def _scores(row: Any) -> SiteScores | None:
+    if row["coverage"] is None or row["visibility"] is None:
+        return None
+    coverage, visibility = (Share(**orjson.loads(row[name])) for name in ("coverage", "visibility"))
+    return SiteScores(
+        coverage=coverage, visibility=visibility, unsupported=row["unsupported"] or 0, cost=row["cost"] or 0.0
     )
 
 
@@ -282,3 +335,32 @@ def _why(item: Item, approved_at: datetime | None) -> str | None:
     if item.status is State.PENDING and item.stage == ASKING and snoozed and approved_at is None:
         return "its prompts wait for approval; no model is asked before"
     return item.why
+
+
+async def waiting_for_approval(connection: Connection, job_id: int, *, after: int = 0, limit: int) -> list[int]:
+    rows = await connection.fetch(_sql.waiting_for_approval, job_id, ASKING, after, limit)
+    return [row["task_id"] for row in rows]
+
+
+async def waiting_to_ask(connection: Connection, site_ids: Sequence[int]) -> set[int]:
+    """Those of them that stand before their models."""
+    return {row["task_id"] for row in await connection.fetch(_sql.waiting_at, site_ids, ASKING)}
+
+
+async def prompts_of(connection: Connection, site_ids: Sequence[int]) -> tuple[int, int]:
+    """(how many, how many bytes) of all of them."""
+    row = await connection.fetchrow(_sql.prompts_of, site_ids, FORMING)
+    return row["prompts"], row["bytes"]
+
+
+async def ended(connection: Connection, job_id: int, states: Sequence[State], *, after: int, limit: int) -> list[int]:
+    rows = await connection.fetch(_sql.ended, job_id, [int(one) for one in states], after, limit)
+    return [row["task_id"] for row in rows]
+
+
+async def stages(connection: Connection, site_id: int) -> dict[str, StageResult]:
+    """The newest result of each."""
+    return {
+        row["stage"]: StageResult(**{**row, "result": None if row["result"] is None else orjson.loads(row["result"])})
+        for row in await connection.fetch(_sql.stages, site_id)
+    }

@@ -2,15 +2,9 @@
 
 import typer
 
-from penstock.extensions.sites.commands import (
-    add,
-    prompts,
-    report,
-    sample,
-    status,
-)
+from penstock.extensions.sites.commands import add, prompts, sample, status
 
 
 def register(app: typer.Typer) -> None:
-    for part in (add, status, report, prompts, sample):
+    for part in (add, status, prompts, sample):
         part.register(app)

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penstock.control.acting import By
+from penstock.errors import UsageError
+from penstock.extensions.sites.commands.status import JobArgument
 from penstock.insight.wording import counted
 from penstock.terminal.command import command
 from penstock.terminal.output import Column
@@ -15,7 +18,6 @@ from penstock.terminal.session import Session
 if TYPE_CHECKING:
     from penstock.extensions.sites.views import SiteView
 
-JobArgument = Annotated[int, typer.Argument(metavar="JOB", min=1)]
 SiteOption = Annotated[int | None, typer.Option("--site", metavar="ID", min=1, help="Where the analysis has several.")]
 EditOption = Annotated[
     str | None, typer.Option("--edit", metavar="FILE", help="One prompt per line, instead of all; - is the input.")
@@ -49,7 +51,6 @@ def register(app: typer.Typer) -> None:
 
 async def chosen_site(session: Session, job: int, site: int | None) -> int:
     """The one that was named, or the only one."""
-    from penstock.errors import UsageError
     from penstock.extensions.sites import deciding, views
 
     async with session.connection() as connection:
@@ -83,22 +84,16 @@ def _none(site: "SiteView") -> str:
 
 
 async def _edit(session: Session, job: int, site: int | None, file: str) -> None:
-    from penstock.control.acting import By
-    from penstock.extensions.sites import deciding, views
+    from penstock.extensions.sites import deciding
 
     texts = _lines(file)
     chosen = await chosen_site(session, job, site)
-    async with session.connection() as connection:
-        owner = (await views.require_analysis(connection, job)).owner
-    app = await session.app()
-    kept = await deciding.edit_prompts(app, job, chosen, texts, by=By.command_line(), owner=owner)
+    kept = await deciding.edit_prompts(await session.app(), job, chosen, texts, by=By.command_line())
     data = {"site_id": chosen, "prompts": [prompt.as_json() for prompt in kept]}
     session.out.show(data, f"Site {chosen} has {counted(len(kept), 'prompt')} now.")
 
 
 def _lines(file: str) -> list[str]:
-    from penstock.errors import UsageError
-
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -107,19 +102,13 @@ def _lines(file: str) -> list[str]:
 
 
 async def _approve(session: Session, job: int, site: int | None) -> None:
-    from penstock.control.acting import By
-    from penstock.extensions.sites import deciding, views
+    from penstock.extensions.sites import deciding
 
-    async with session.connection() as connection:
-        owner = (await views.require_analysis(connection, job)).owner
     sites = None if site is None else [site]
-    count = await deciding.approve(await session.app(), job, sites, by=By.command_line(), owner=owner)
-    session.out.show({"job_id": job, "approved": count}, _approved(job, count))
-
-
-def _approved(job: int, count: int) -> str:
+    count = await deciding.approve(await session.app(), job, sites, by=By.command_line())
+    said = f"{counted(count, 'site')} of analysis {job} {'is' if count == 1 else 'are'} approved."
     if not count:
-        return (
+        said = (
             f"No site of analysis {job} was waiting for approval. `penstock sites status {job}` shows where they stand."
         )
-    return f"{counted(count, 'site')} of analysis {job} {'is' if count == 1 else 'are'} approved."
+    session.out.show({"job_id": job, "approved": count}, said)

@@ -6,18 +6,13 @@ from typing import Annotated
 
 import typer
 
+from penstock.errors import UsageError
 from penstock.terminal.command import command
 from penstock.terminal.session import Session
 from penstock.terminal.waiting import until_stopped
 
 PortOption = Annotated[int, typer.Option("--port", min=0, max=65535, help="0: a free one.")]
-_PAGES = {
-    "/": "index.html",
-    "/repairs": "repairs.html",
-    "/hire": "hire.html",
-    "/about": "about.html",
-    "/contact": "contact.html",
-}
+_PAGES = {"/": "index.html"} | {f"/{name}": f"{name}.html" for name in ("repairs", "hire", "about", "contact")}
 _HTML = "text/html; charset=utf-8"
 _REQUEST_SECONDS = 10.0
 _MOST_HEAD_BYTES = 64 * 1024
@@ -27,8 +22,6 @@ def register(app: typer.Typer) -> None:
     @command(app, "sample-site")
     async def sample_site(session: Session, port: PortOption = 0) -> None:
         """Serve a small made-up website on loopback until Ctrl-C; prints what to set so that it may be read."""
-        from penstock.errors import UsageError
-
         try:
             server = await asyncio.start_server(answer, "127.0.0.1", port, limit=_MOST_HEAD_BYTES)
         except OSError as error:
@@ -51,13 +44,8 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
             head = await reader.readuntil(b"\r\n\r\n")
             method, target, *_ = head.decode("latin-1").split(" ", 2)
             status, kind, body = _found(target.partition("?")[0], _host(head))
-            lines = (
-                f"HTTP/1.1 {status}",
-                f"Content-Type: {kind}",
-                f"Content-Length: {len(body)}",
-                "Connection: close",
-            )
-            writer.write("\r\n".join((*lines, "", "")).encode() + (b"" if method == "HEAD" else body))
+            headers = f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close"
+            writer.write(f"HTTP/1.1 {status}\r\n{headers}\r\n\r\n".encode() + (b"" if method == "HEAD" else body))
             await writer.drain()
     except (TimeoutError, ValueError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         pass

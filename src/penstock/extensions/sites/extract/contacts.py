@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
 
-from penstock.extensions.sites.extract.element import Element
-from penstock.extensions.sites.extract.json_ld import Item, nested, words
-from penstock.extensions.sites.extract.wording import squeezed, unique
-from penstock.extensions.sites.facts import SiteContacts
+from penstock.extensions.sites.extract.element import Element, squeezed, unique
+from penstock.extensions.sites.extract.head import Item, nested, words
+from penstock.extensions.sites.findings import SiteContacts
 
 _MOST = 20
 _MOST_TEXT = 200_000
@@ -34,19 +33,15 @@ _TOWN = re.compile(r"\b(?:[A-Z]{1,2}-)?\d{2}[\d -]{2,5}\s(?:[A-Z]{2}\s)?([A-ZÀ-
 
 
 def contacts(page: Element, items: tuple[Item, ...]) -> SiteContacts:
-    seen = _shown(page)
+    seen = page.body.text(_MOST_TEXT)
     objects = list(nested(items))
+    written = (squeezed(f"{street}, {town}", 200) for street, town in _ADDRESS.findall(seen[:50_000]))
     return SiteContacts(
         emails=unique((*_mail_links(page), *_said(objects, "email"), *_emails(seen)), _MOST),
         phones=_phones((*_phone_links(page), *_said(objects, "telephone"), *_numbers(seen))),
-        addresses=unique((*_postal(objects), *_addresses(seen)), _MOST),
+        addresses=unique((*_postal(objects), *written), _MOST),
         profiles=_profiles(objects),
     )
-
-
-def _shown(page: Element) -> str:
-    body = next(page.find("body"), page)
-    return body.text(_MOST_TEXT)
 
 
 def _mail_links(page: Element) -> Iterator[str]:
@@ -110,11 +105,6 @@ def _postal(objects: list[Item]) -> Iterator[str]:
                 yield squeezed(text, 200)
 
 
-def _addresses(text: str) -> Iterator[str]:
-    for street, town in _ADDRESS.findall(text[:50_000]):
-        yield squeezed(f"{street}, {town}", 200)
-
-
 def _profiles(objects: list[Item]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for one in objects:
@@ -128,7 +118,9 @@ def _profiles(objects: list[Item]) -> tuple[str, ...]:
 def places(items: Sequence[Item], sayings: Sequence[str], addresses: Sequence[str]) -> tuple[str, ...]:
     """Towns of addresses, areas served, and "in <town>" in ``sayings``: title, description and headings. In running
     text "in" begins too many other things."""
-    return unique((*_in_data(items), *_towns(addresses), *_named(sayings)), _MOST_PLACES)
+    towns = [found[1] for address in addresses if (found := _TOWN.search(address))]
+    named = [found[1] for text in sayings for found in _IN.finditer(text[:500])]
+    return unique((*_in_data(items), *towns, *named), _MOST_PLACES)
 
 
 def _in_data(items: Sequence[Item]) -> Iterator[str]:
@@ -139,15 +131,3 @@ def _in_data(items: Sequence[Item]) -> Iterator[str]:
         for place in area if isinstance(area, list) else [area]:
             if text := words(place):
                 yield squeezed(text, 60)
-
-
-def _towns(addresses: Sequence[str]) -> Iterator[str]:
-    for address in addresses:
-        if found := _TOWN.search(address):
-            yield found[1]
-
-
-def _named(sayings: Sequence[str]) -> Iterator[str]:
-    for text in sayings:
-        for found in _IN.finditer(text[:500]):
-            yield found[1]

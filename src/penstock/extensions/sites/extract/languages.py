@@ -51,6 +51,7 @@ _SCRIPTS = (
     ("hy", re.compile(r"[\u0530-\u058f]")),
 )
 _WORDS = tuple((code, frozenset(words.split())) for code, words in _COMMON.items())
+_KNOWN = frozenset((*_COMMON, *(code for code, _ in _SCRIPTS)))
 # A language that was said is believed unless another fits the text this much better.
 _MUCH_BETTER = 2.0
 
@@ -63,13 +64,12 @@ def language(page: Element, meta: dict[str, str], text: str) -> str | None:
         return said
     best = max(scores, key=lambda code: (scores[code], code))
     if said is None or scores[best] > max(scores.get(said, 0.0), 0.01) * _MUCH_BETTER:
-        return best if said is None or said in scores or _is_known(said) else said
+        return best if said is None or said in _KNOWN else said
     return said
 
 
 def _said(page: Element, meta: dict[str, str]) -> str | None:
-    body = next(page.find("body"), page)
-    declared = (page.attributes.get("lang"), page.attributes.get("xml:lang"), body.attributes.get("lang"))
+    declared = (page.attributes.get("lang"), page.attributes.get("xml:lang"), page.body.attributes.get("lang"))
     for given in (*declared, meta.get("og:locale"), meta.get("content-language"), meta.get("language")):
         if given and (found := _CODE.match(given)):
             return {"nb": "no", "nn": "no", "iw": "he", "in": "id"}.get(found[1].lower(), found[1].lower())
@@ -89,7 +89,3 @@ def _scores(text: str) -> dict[str, float]:
         return {}
     shares = {code: sum(word in common for word in words) / len(words) for code, common in _WORDS}
     return {code: share for code, share in shares.items() if share > 0.05}
-
-
-def _is_known(code: str) -> bool:
-    return code in _COMMON or any(code == one for one, _ in _SCRIPTS)

@@ -5,61 +5,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from penstock.extensions.sites.extract.element import Element
-from penstock.extensions.sites.extract.json_ld import Item, nested, types, words
-from penstock.extensions.sites.extract.wording import folded, squeezed
+from penstock.extensions.sites.extract.element import Element, folded, squeezed
+from penstock.extensions.sites.extract.head import Item, nested, types, words
 
 _MOST_NAME = 120
 # What is on offer or told, never who offers it.
-_NOT_A_BUSINESS = frozenset(
-    [
-        "WebPage",
-        "WebSite",
-        "Product",
-        "Offer",
-        "Service",
-        "Article",
-        "NewsArticle",
-        "BlogPosting",
-        "Recipe",
-        "Event",
-        "Person",
-        "BreadcrumbList",
-        "ListItem",
-        "FAQPage",
-        "Question",
-        "Answer",
-        "ImageObject",
-        "SearchAction",
-        "Review",
-        "Rating",
-        "AggregateRating",
-        "PostalAddress",
-        "Brand",
-        "Place",
-        "Menu",
-        "MenuItem",
-        "MenuSection",
-        "OfferCatalog",
-        "ItemList",
-        "VideoObject",
-        "SoftwareApplication",
-        "CollectionPage",
-        "AboutPage",
-        "ContactPage",
-        "HowTo",
-        "Book",
-        "Movie",
-        "Course",
-        "JobPosting",
-        "SiteNavigationElement",
-        "WPHeader",
-        "WPFooter",
-        "Country",
-        "City",
-        "AdministrativeArea",
-    ]
-)
+_NOT_A_BUSINESS = frozenset({
+    "WebPage", "WebSite", "Product", "Offer", "Service", "Article", "NewsArticle", "BlogPosting", "Recipe", "Event",
+    "Person", "BreadcrumbList", "ListItem", "FAQPage", "Question", "Answer", "ImageObject", "SearchAction", "Review",
+    "Rating", "AggregateRating", "PostalAddress", "Brand", "Place", "Menu", "MenuItem", "MenuSection", "OfferCatalog",
+    "ItemList", "VideoObject", "SoftwareApplication", "CollectionPage", "AboutPage", "ContactPage", "HowTo", "Book",
+    "Movie", "Course", "JobPosting", "SiteNavigationElement", "WPHeader", "WPFooter", "Country", "City",
+    "AdministrativeArea",
+})  # fmt: skip
 _ORGANISER = ("publisher", "organizer", "provider", "seller", "author")
 _SEPARATORS = re.compile(r"\s+[|·•–—»«:\-]\s+|[|｜]|\s*-\s*(?=[\u3040-\u9fff])|(?<=[\u3040-\u9fff])\s*-\s*|\s+-\s+")
 _RIGHTS = re.compile(
@@ -131,12 +89,9 @@ def _said(items: Sequence[Item]) -> list[tuple[str, float]]:
                 found.append((name, 8.0 if depth == 0 else 5.0))
             if "WebSite" in kinds or "SoftwareApplication" in kinds:
                 found.append((words(one.get("name")), 4.0))
-            found += [(words(one[role]), 5.0) for role in _ORGANISER if _is_organisation(one.get(role))]
+            organisers = [named for role in _ORGANISER if isinstance(named := one.get(role), dict)]
+            found += [(words(named), 5.0) for named in organisers if "Person" not in types(named)]
     return found
-
-
-def _is_organisation(value: object) -> bool:
-    return isinstance(value, dict) and "Person" not in types(value)
 
 
 def _logos(page: Element) -> list[str]:
@@ -160,7 +115,7 @@ def _logos(page: Element) -> list[str]:
 
 
 def _rights(page: Element) -> list[str]:
-    text = next(page.find("body"), page).text(200_000)[-3000:]
+    text = page.body.text(200_000)[-3000:]
     found = [match[1].strip() for match in _RIGHTS.finditer(text)]
     return [_LEGAL_FORM.sub("", name) for name in found[:3]]
 

@@ -1,29 +1,28 @@
 """One page, read: its facts, and what it adds to the facts of the site."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter
-
+from penstock.console.files.capped_child import Send
+from penstock.console.files.frames import Header
 from penstock.extensions.sites.extract import head
 from penstock.extensions.sites.extract.charset import decoded
 from penstock.extensions.sites.extract.contacts import contacts, places
 from penstock.extensions.sites.extract.element import MOST_ELEMENTS, Element, parsed
-from penstock.extensions.sites.extract.json_ld import items as json_ld_items
+from penstock.extensions.sites.extract.head import items as json_ld_items
 from penstock.extensions.sites.extract.languages import language
 from penstock.extensions.sites.extract.main_text import Main, main_of
 from penstock.extensions.sites.extract.names import candidates
-from penstock.extensions.sites.extract.offers import offers
-from penstock.extensions.sites.extract.topics import topics
-from penstock.extensions.sites.facts import ReadPage, SiteContacts, SiteOffer, SiteTopic
+from penstock.extensions.sites.extract.topics import offers, topics
 from penstock.extensions.sites.fetch.fetched import Fetched
+from penstock.extensions.sites.findings import Finding, ReadPage, SiteContacts, SiteOffer, SiteTopic
 
 LARGEST_BYTES = 4 * 1024 * 1024
 _FEWEST_WORDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Finding):
     """``names`` with how much each counts."""
 
     page: ReadPage
@@ -32,16 +31,6 @@ class Reading:
     offers: tuple[SiteOffer, ...]
     places: tuple[str, ...]
     contacts: SiteContacts
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, told: dict[str, Any]) -> "Reading":
-        return _READING.validate_python(told)
-
-
-_READING = TypeAdapter(Reading)
 
 
 def read(fetched: Fetched) -> Reading:
@@ -55,7 +44,7 @@ def read(fetched: Fetched) -> Reading:
     main = main_of(tree)
     canonical, canonical_note = head.canonical(tree, meta, url)
     reached = contacts(tree, items)
-    notes = (found.note, canonical_note, *json_notes, *_cut(fetched, tree), _without_text(main))
+    notes = (found.note, canonical_note, *json_notes, *_left_out(fetched, tree, main))
     page = ReadPage(
         url=url,
         status=fetched.status,
@@ -85,16 +74,17 @@ def read(fetched: Fetched) -> Reading:
     )
 
 
-def _cut(fetched: Fetched, tree: Element) -> list[str]:
+def _left_out(fetched: Fetched, tree: Element, main: Main) -> list[str]:
     notes = []
     if len(fetched.body) > LARGEST_BYTES:
         notes.append(f"The page is {len(fetched.body):,} bytes long; only the first {LARGEST_BYTES:,} were read.")
     if sum(1 for _ in tree.walk()) > MOST_ELEMENTS:
         notes.append(f"The page has more than {MOST_ELEMENTS:,} elements; the others were not read.")
+    if len(main.text.split()) < _FEWEST_WORDS and len(main.text) <= 20:
+        notes.append("The page holds hardly any text without JavaScript; it was read from what its head says.")
     return notes
 
 
-def _without_text(main: Main) -> str | None:
-    if len(main.text.split()) >= _FEWEST_WORDS or len(main.text) > 20:
-        return None
-    return "The page holds hardly any text without JavaScript; it was read from what its head says."
+def serve(order: Header, blob: bytes, send: Send) -> None:
+    page: dict[str, Any] = order["page"]
+    send({"kind": "reading", "reading": read(Fetched(**page, body=blob)).as_json()})

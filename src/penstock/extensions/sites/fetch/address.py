@@ -6,7 +6,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 import httpx2
 
-from penstock.extensions.sites.problem import SiteProblem
+from penstock.extensions.sites.fetch.fetched import SiteProblem
 
 _LONGEST = 2000
 _DEFAULT_PORTS = {"http": 80, "https": 443}

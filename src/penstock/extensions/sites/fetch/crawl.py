@@ -8,13 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.errors import ThrottledError
-from penstock.extensions.sites.fetch import candidates, markup, sitemap
+from penstock.extensions.sites.fetch import links
 from penstock.extensions.sites.fetch.address import canonical, joined, same_origin, same_site
-from penstock.extensions.sites.fetch.candidates import LinkCandidate
-from penstock.extensions.sites.fetch.fetched import Fetched, Fetcher
-from penstock.extensions.sites.fetch.kept import ReadAlready, failed, plain
+from penstock.extensions.sites.fetch.fetched import Fetched, Fetcher, ReadAlready, SiteBusy, SiteProblem, failed, plain
+from penstock.extensions.sites.fetch.links import LinkCandidate
 from penstock.extensions.sites.fetch.robots import Robots, robots_url, understood
-from penstock.extensions.sites.problem import SiteBusy, SiteProblem
 
 Told = Callable[[int, int, str], None]
 # Fewer letters than this are a loading sign or a logo, no text.
@@ -131,7 +129,11 @@ class _SiteWalk:
     async def _further(self, start: Fetched, robots: Robots) -> list[Fetched]:
         """Tries twice as many as are wanted, so that a few broken links do not leave the site half read."""
         seen, contents = {canonical(start.final_url), self._start}, {start.sha256}
-        wanted = await self._wanted(start, robots, seen)
+        linked = await asyncio.to_thread(links.linked, start)
+        listed = await self._from_sitemaps(start, robots)
+        wanted = await asyncio.to_thread(
+            links.chosen, [*linked, *listed], robots, without=frozenset(seen), most=self._pages * 2
+        )
         self._total = min(self._pages, len(wanted)) + 1
         read: list[Fetched] = []
         silent = 0
@@ -156,13 +158,6 @@ class _SiteWalk:
             self._told(len(read) + 1, self._total, f"read {page.final_url}")
         return read
 
-    async def _wanted(self, start: Fetched, robots: Robots, seen: set[str]) -> list[str]:
-        linked = await asyncio.to_thread(candidates.linked, start)
-        listed = await self._from_sitemaps(start, robots)
-        return await asyncio.to_thread(
-            candidates.chosen, [*linked, *listed], robots, without=frozenset(seen), most=self._pages * 2
-        )
-
     async def _page(self, url: str, start: Fetched, seen: set[str], contents: set[str]) -> Fetched:
         """Not one that was read under another address, nor one that a redirect leads away to."""
 
@@ -183,7 +178,7 @@ class _SiteWalk:
         return page
 
     async def _from_sitemaps(self, start: Fetched, robots: Robots) -> list[LinkCandidate]:
-        waiting = candidates.own(robots.sitemaps, start)
+        waiting = links.own(robots.sitemaps, start)
         if not waiting and (usual := joined(start.final_url, "/sitemap.xml")):
             waiting = [usual]
         listed: list[LinkCandidate] = []
@@ -212,7 +207,7 @@ class _SiteWalk:
     async def _refuse_without_text(self, start: Fetched, further: list[Fetched]) -> None:
         if await asyncio.to_thread(_has_text, [start]):
             return
-        scripted = markup.has_scripts(markup.decoded(start.body))
+        scripted = links.has_scripts(links.decoded(start.body))
         why = "shows its text only with JavaScript, which is not run here" if scripted else "holds no text"
         if not await asyncio.to_thread(_has_text, further):
             raise SiteProblem(f"The page at {start.final_url} {why}. Give a page whose text is in its HTML.")
@@ -225,13 +220,12 @@ class _SiteWalk:
 
 
 def _named_by(fetched: Fetched, start: Fetched) -> tuple[list[str], list[LinkCandidate]]:
-    found = sitemap.understood(fetched.body)
-    pages = [LinkCandidate(url=canonical(url)) for url in candidates.own(found.pages, start)]
-    return candidates.own(found.sitemaps, start), pages
+    pages, sitemaps = links.listed(fetched.body)
+    return links.own(sitemaps, start), [LinkCandidate(url=canonical(url)) for url in links.own(pages, start)]
 
 
 def _has_text(pages: list[Fetched]) -> bool:
-    return any(markup.letters(page.body) >= _FEWEST_LETTERS for page in pages)
+    return any(links.letters(page.body) >= _FEWEST_LETTERS for page in pages)
 
 
 def _sentence(problem: Exception) -> str:

@@ -1,17 +1,33 @@
-"""One request to one checked address: connect, send, read within the caps, judge whether it is a page, and say in a
-sentence what went wrong."""
+"""One request to one checked address: resolve, connect, send, read within the caps, judge whether it is a page, and say
+in a sentence what went wrong.
 
+Which machine a name stands for is decided on the addresses themselves, for every hop anew; what was decided is then
+what is connected to, so that a name cannot change its meaning in between.
+"""
+
+import asyncio
+import ipaddress
+import socket
 import ssl
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import httpx2
 
-from penstock.extensions.sites.fetch import guard
+from penstock.console.files.sources.guard import is_public
 from penstock.extensions.sites.fetch.address import host_and_port
-from penstock.extensions.sites.fetch.unpacking import NotPacked, Unpacker
-from penstock.extensions.sites.problem import SiteBusy, SiteProblem
+from penstock.extensions.sites.fetch.fetched import SiteBusy, SiteProblem
 
+GZIP_MAGIC = b"\x1f\x8b"
+_PACKED = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
+# A file of many empty parts would keep us busy for nothing.
+_MOST_PARTS = 100
+_MOST_LAYERS = 3
+# A name with fifty addresses is not tried fifty times.
+_MOST_ADDRESSES = 3
+# RFC 6761: such names stand for loopback, also where the name service does not know it.
+_THIS_MACHINE = ".localhost"
 _HEADERS_TOO_LARGE = 431
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 _HTML_STARTS = (b"<!doctype html", b"<html", b"<head", b"<body", b"<title", b"<meta")
@@ -33,6 +49,141 @@ _SENTENCES = {
     410: "The page at {url} was taken away for good (answer 410). Check the address.",
     451: "{url} is withheld for legal reasons (answer 451).",
 }
+
+
+class NotPacked(Exception):
+    """The bytes are not what the header says, or broken."""
+
+
+class Unpacker:
+    """``room_bytes``: at most one byte more than this comes out, and that one says that it was too much."""
+
+    def __init__(self, encodings: str, room_bytes: int) -> None:
+        names = [name.strip().lower() for name in encodings.split(",")]
+        known = [name for name in names if name in _PACKED]
+        # A packing that we did not ask for passes as it is; whoever looks at the bytes sees what became of it.
+        self.unknown = next((name for name in names if name not in _PACKED and name not in ("", "identity")), None)
+        if len(known) > _MOST_LAYERS:
+            raise NotPacked(f"packed {len(known)} times over")
+        self._layers = [_Layer(name) for name in reversed(known)]
+        self._room_bytes = room_bytes
+        self._given_bytes = 0
+
+    def feed(self, piece: bytes) -> bytes:
+        left = self._room_bytes - self._given_bytes + 1
+        for layer in self._layers:
+            piece = layer.feed(piece, left)
+        piece = piece[:left]
+        self._given_bytes += len(piece)
+        return piece
+
+    @property
+    def full(self) -> bool:
+        return self._given_bytes > self._room_bytes
+
+
+class _Layer:
+    """Servers that say gzip and send plain text are common; such text passes as it is."""
+
+    def __init__(self, name: str) -> None:
+        self._bits = _PACKED[name]
+        self._unpack: zlib._Decompress | None = None
+        self._plain = False
+        self._begun = b""
+        self._parts = 0
+
+    def feed(self, piece: bytes, most_bytes: int) -> bytes:
+        if self._plain:
+            return piece
+        if self._unpack is None:
+            self._begun += piece
+            if len(self._begun) < 2:
+                return b""
+            piece, self._begun = self._begun, b""
+            if not self._begin(piece):
+                return piece
+        return self._unpacked(piece, most_bytes)
+
+    def _begin(self, start: bytes) -> bool:
+        bits = self._bits
+        if bits == zlib.MAX_WBITS:
+            if start.lstrip()[:1] == b"<":
+                self._plain = True
+            elif start[0] & 0x0F != 8 or (start[0] * 256 + start[1]) % 31:
+                bits = -zlib.MAX_WBITS  # deflate without its header: as common as with it
+        elif start[:2] != GZIP_MAGIC:
+            self._plain = True
+        if not self._plain:
+            self._unpack = zlib.decompressobj(bits)
+        return not self._plain
+
+    def _unpacked(self, piece: bytes, most_bytes: int) -> bytes:
+        out = bytearray()
+        while piece and self._unpack is not None and len(out) < most_bytes:
+            if self._unpack.eof:  # a gzip file may have several parts, and rubbish after them
+                self._parts += 1
+                if self._bits == zlib.MAX_WBITS or piece[:2] != GZIP_MAGIC or self._parts >= _MOST_PARTS:
+                    break
+                self._unpack = zlib.decompressobj(self._bits)
+            try:
+                out += self._unpack.decompress(piece, most_bytes - len(out))
+            except zlib.error as error:
+                raise NotPacked(str(error)) from None
+            piece = self._unpack.unused_data if self._unpack.eof else self._unpack.unconsumed_tail
+        return bytes(out)
+
+
+def gunzipped(body: bytes, room_bytes: int) -> bytes | None:
+    """A .gz file; None where it is broken or larger than there is room for."""
+    unpacker = Unpacker("gzip", room_bytes)
+    try:
+        unpacked = unpacker.feed(body)
+    except NotPacked:
+        return None
+    return None if unpacker.full else unpacked
+
+
+def is_allowed(host: str, port: int, allowed: tuple[str, ...]) -> bool:
+    """By its name as it is written in the setting, never by what the name stands for."""
+    place = f"[{host}]" if ":" in host else host
+    listed = {one.lower() for one in allowed}
+    return bool(listed & {host, place, f"{place}:{port}"})
+
+
+async def addresses(host: str, port: int, allowed: tuple[str, ...]) -> list[str]:
+    """Where to connect, best first. One forbidden address among several refuses the name."""
+    found = await _resolved(host)
+    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    if not is_allowed(host, port, allowed):
+        for address in found:
+            if not is_public(address):
+                raise SiteProblem(
+                    f"{host} is not read: {address} is an address of a private, local or reserved network. Give the "
+                    "address of a public website. Or allow it: stop the workers (`penstock up`), start them again with "
+                    f"PENSTOCK_SITES_ALLOWED_HOSTS={place} in their environment, and run the site again."
+                )
+    return [str(address) for address in found[:_MOST_ADDRESSES]]
+
+
+async def _resolved(host: str) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
+    if host.endswith(_THIS_MACHINE):
+        return [ipaddress.IPv4Address("127.0.0.1")]
+    try:
+        loop = asyncio.get_running_loop()
+        entries = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except socket.gaierror as error:
+        if error.errno == socket.EAI_AGAIN:
+            raise SiteBusy(f"The name {host} cannot be looked up just now ({error.strerror}).") from None
+        raise _unknown(host) from None
+    except (OSError, UnicodeError, ValueError):
+        raise _unknown(host) from None
+    if not entries:
+        raise _unknown(host)
+    return [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in entries]
+
+
+def _unknown(host: str) -> SiteProblem:
+    return SiteProblem(f"There is no host called {host}. Check how the address is written.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +209,7 @@ class Caps:
 async def ask(http: httpx2.AsyncClient, url: str, caps: Caps, headers: Mapping[str, str]) -> HttpReply:
     """To the addresses of its host, each checked before, until one takes the connection."""
     host, port = host_and_port(url)
-    places = await guard.addresses(host, port, caps.allowed_hosts)
+    places = await addresses(host, port, caps.allowed_hosts)
     for place in places[:-1]:
         try:
             return await _ask_at(http, url, place, caps, headers)

@@ -11,11 +11,9 @@ from typing import Any, Protocol, runtime_checkable
 from penstock import Context, Penstock
 from penstock.errors import PermanentError, ThrottledError, TransientError
 from penstock.extensions.sites import answers
-from penstock.extensions.sites.answer import Answer
-from penstock.extensions.sites.facts import SiteFacts
-from penstock.extensions.sites.models.budget import Budget, BudgetSpent, Call
+from penstock.extensions.sites.budgets import Budget, BudgetSpent, Call
+from penstock.extensions.sites.findings import Answer, Prompt, SiteFacts
 from penstock.extensions.sites.models.model import AnswerLost, EndpointDown, Model, ModelRefused, Question
-from penstock.extensions.sites.prompt import Prompt
 from penstock.extensions.sites.settings import SitesSettings
 
 Cell = tuple[str, str, int]  # model, key of the prompt, sample
@@ -83,9 +81,6 @@ class Course:
     def fail(self, question: Question, why: str) -> None:
         self.failed[self.cell(question)] = why
 
-    def fail_rest(self, why: str) -> None:
-        self.failed |= dict.fromkeys(self.take_rest(), why)
-
     def stop_by_budget(self, question: Question, why: str) -> None:
         self.stopped_by_budget[self.cell(question)] = why
 
@@ -112,53 +107,50 @@ async def ask_all(
     """
     async with app.connection() as connection:
         known = await answers.stored(connection, ctx.task_id, ctx.run)
-    visit = _Visit(app, ctx, budget)
-    visit.answers = {_cell(one): one for one in known}
     unique = {prompt.key: prompt for prompt in prompts}.values()
-    visit.courses = [
+    courses = [
         Course(model, [Question(prompt=one, sample=n, facts=facts) for one in unique for n in range(1, samples + 1)])
         for model in {model.name: model for model in models}.values()
     ]
-    await visit.run()
-    return await visit.ended()
+    return await _Visit(app, ctx, budget, courses, known).ended()
 
 
 class _Visit:
     """One run of the stage over one site."""
 
-    def __init__(self, app: Penstock, ctx: Context, budget: Budget) -> None:
+    def __init__(
+        self, app: Penstock, ctx: Context, budget: Budget, courses: Sequence[Course], known: Iterable[Answer]
+    ) -> None:
         self._app = app
         self._ctx = ctx
         self._budget = budget
         self._ends_at = monotonic() + app.settings.of(SitesSettings).model_timeout_seconds * _SLICE_SHARE
         self._got = 0
-        self.answers: dict[Cell, Answer] = {}
-        self.courses: list[Course] = []
-
-    async def run(self) -> None:
-        for course in self.courses:
-            course.skip(self.answers)
-        self._tell()
-        await _together([self._ask_model(course) for course in self.courses])
+        self._answers = {_cell(one): one for one in known}
+        self._courses = courses
 
     async def ended(self) -> list[Answer]:
         """Everything, or the reason to come back."""
+        for course in self._courses:
+            course.skip(self._answers)
+        self._tell()
+        await _together([self._ask_model(course) for course in self._courses])
         self._come_back()
-        for course in self.courses:
-            left = {**course.failed, **course.stopped_by_budget}
-            await self._note(course, list(left), left)
-        return [self.answers[cell] for course in self.courses for cell in course.cells]
+        for course in self._courses:
+            await self._note(course, course.failed | course.stopped_by_budget)
+        return [self._answers[cell] for course in self._courses for cell in course.cells]
 
     # ---------------------------------------------------------------- asking
 
     async def _ask_model(self, course: Course) -> None:
         """The first call goes alone: a wrong key is found out by one call, not by all that may go at once."""
         await self._ask_next(course)
-        await _together([self._ask_rest(course) for _ in range(course.concurrency)])
 
-    async def _ask_rest(self, course: Course) -> None:
-        while course.goes_on:
-            await self._ask_next(course)
+        async def ask_rest() -> None:
+            while course.goes_on:
+                await self._ask_next(course)
+
+        await _together([ask_rest() for _ in range(course.concurrency)])
 
     async def _ask_next(self, course: Course) -> None:
         async with course.turns:
@@ -185,7 +177,7 @@ class _Visit:
             course.wait(error.retry_after, str(error))
         except EndpointDown as error:
             course.fail(question, str(error))
-            course.fail_rest(str(error))
+            course.failed |= dict.fromkeys(course.take_rest(), str(error))
         except TransientError as error:
             course.fail(question, str(error))
         except PermanentError as error:
@@ -210,41 +202,39 @@ class _Visit:
         cells = [course.cell(question)]
         if isinstance(error, ModelRefused) or course.refusals >= _REFUSALS:
             cells += course.take_rest()
-        await self._note(course, cells, dict.fromkeys(cells, str(error)))
+        await self._note(course, dict.fromkeys(cells, str(error)))
 
     # ---------------------------------------------------------------- keeping
 
-    async def _note(self, course: Course, cells: Sequence[Cell], why: dict[Cell, str]) -> None:
+    async def _note(self, course: Course, unanswered: dict[Cell, str]) -> None:
         """Cells without an answer, each with its reason."""
-        for cell in cells:
+        for cell, why in unanswered.items():
             details = {"stopped_by": "budget"} if cell in course.stopped_by_budget else {}
-            _, prompt, sample = cell
-            problem = Answer(
-                prompt=prompt, model=course.model.name, sample=sample, text=None, problem=why[cell], details=details
-            )
-            await self._store(course, problem)
+            model, prompt, sample = cell
+            said = Answer(prompt=prompt, model=model, sample=sample, text=None, problem=why, details=details)
+            await self._store(course, said)
 
     async def _store(self, course: Course, answer: Answer) -> None:
         kept = replace(answer, details={**answer.details, "version": course.model.version})
         async with self._app.connection() as connection:
             await answers.store(connection, self._ctx.task_id, self._ctx.run, kept)
-        self.answers[_cell(kept)] = kept
+        self._answers[_cell(kept)] = kept
         self._got += 1
         self._tell()
 
     def _tell(self) -> None:
-        total = sum(len(course.cells) for course in self.courses)
-        done = sum(cell in self.answers for course in self.courses for cell in course.cells)
+        total = sum(len(course.cells) for course in self._courses)
+        done = sum(cell in self._answers for course in self._courses for cell in course.cells)
         self._ctx.progress(done, total, f"{done} of {total} answers")
 
     def _come_back(self) -> None:
-        waiting = [course for course in self.courses if course.left]
+        waiting = [course for course in self._courses if course.left]
         if waiting:
             first = min(waiting, key=lambda course: course.free_at)
             wait = max(first.free_at - monotonic(), _GO_ON_SECONDS)
             left = sum(course.left for course in waiting)
             raise ThrottledError(f"{left} answers are still to come: {first.waits_for}", retry_after=wait)
-        failed = [(course.model.name, why) for course in self.courses for why in course.failed.values()]
+        failed = [(course.model.name, why) for course in self._courses for why in course.failed.values()]
         if failed and self._ctx.attempt < self._ctx.max_attempts:
             name, why = failed[0]
             raise TransientError(f"{len(failed)} questions got no answer; the first, of model {name!r}: {why}")

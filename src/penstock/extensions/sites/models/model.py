@@ -5,9 +5,7 @@ from typing import Protocol
 
 from penstock import Context
 from penstock.errors import PermanentError, TransientError
-from penstock.extensions.sites.answer import Answer
-from penstock.extensions.sites.facts import SiteFacts
-from penstock.extensions.sites.prompt import Prompt
+from penstock.extensions.sites.findings import Answer, Prompt, SiteFacts
 
 # Quotes the site instead of knowing it: counts for coverage, never for visibility.
 OFFLINE = "offline"

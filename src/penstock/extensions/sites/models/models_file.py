@@ -6,7 +6,7 @@ from hashlib import sha256
 from urllib.parse import urlsplit
 
 from penstock.config import PREFIX, Settings
-from penstock.extensions.sites.fetch.guard import is_allowed
+from penstock.extensions.sites.fetch.request import is_allowed
 from penstock.extensions.sites.models.model import OFFLINE
 from penstock.extensions.sites.settings import SitesSettings
 from penstock.providers.toml_tables import Table, key_of, tables

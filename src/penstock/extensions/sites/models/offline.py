@@ -10,8 +10,7 @@ from threading import Lock
 import numpy as np
 
 from penstock import Context
-from penstock.extensions.sites.answer import Answer, Evidence
-from penstock.extensions.sites.facts import SiteFacts
+from penstock.extensions.sites.findings import Answer, Evidence, SiteFacts
 from penstock.extensions.sites.models.model import OFFLINE, Question
 from penstock.extensions.sites.scoring.ranking import ANSWERS, Ranking, SimilarSentence
 from penstock.extensions.sites.scoring.ranking import VERSION as RANKING

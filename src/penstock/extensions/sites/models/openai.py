@@ -1,8 +1,9 @@
 """A model behind an OpenAI-compatible endpoint: one POST per question, within what the other side allows."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import monotonic
+from typing import Any
 
 import httpx2
 import orjson
@@ -11,16 +12,19 @@ from penstock import Context, Penstock
 from penstock.console.files.sources.guard import HostRefused, checked_host
 from penstock.control import limits
 from penstock.errors import PermanentError, ThrottledError, TransientError
-from penstock.extensions.sites.answer import Answer
+from penstock.extensions.sites.findings import Answer
 from penstock.extensions.sites.models.model import AnswerLost, EndpointDown, ModelRefused, Question
 from penstock.extensions.sites.models.models_file import Endpoint
-from penstock.extensions.sites.models.reply import ModelReply, Unreadable, estimated_tokens, most_tokens, reply_of
 from penstock.providers.answer import AnswerTooLarge, Received, read_answer
 from penstock.providers.circuit import Circuit
 from penstock.providers.json_client import json_client
 from penstock.providers.rate_headers import of_requests, of_tokens
 from penstock.providers.refusal import refusal_of, without
 
+LONGEST_TEXT = 20_000
+_LONGEST_MESSAGE = 200
+_MOST_TOKENS = 100_000_000
+_FILTERED = "content_filter"
 MOST_BYTES = 1024 * 1024
 CIRCUIT_FAILURES = 5
 CIRCUIT_SECONDS = 10.0
@@ -29,70 +33,93 @@ PATIENCE = 20
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
 
-class ChatClient:
-    """Speaks to the address that was checked, up to a deadline, for no more bytes than we want to hold. Follows no
-    redirect: key and trust are for the configured host."""
+class Unreadable(Exception):
+    """Not the JSON of a chat completion; the message says what was wrong with it."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-        self._client: httpx2.AsyncClient | None = None
 
-    async def close(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReply:
+    """``tokens_in`` and ``tokens_out`` None: the endpoint did not say. ``cut``: it ended at the longest length."""
 
-    async def post(self, body: bytes) -> Received:
-        """Tells a question that never went out, which costs nothing, from an answer that got lost."""
-        host, limit = self._endpoint.host, self._endpoint.timeout_seconds
-        try:
-            async with asyncio.timeout(limit):
-                address = await self._address()
-                return await self._post(address, body)
-        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            raise TransientError(f"{host} cannot be reached ({type(error).__name__}).") from None
-        except (TimeoutError, httpx2.TimeoutException):
-            raise AnswerLost(f"{host} took longer than {limit:g} s to answer.") from None
-        except AnswerTooLarge:
-            raise AnswerLost(f"The answer of {host} is larger than {MOST_BYTES:,} bytes.") from None
-        except httpx2.HTTPError as error:
-            raise AnswerLost(f"The connection to {host} broke ({type(error).__name__}).") from None
+    text: str | None
+    problem: str | None
+    cut: bool
+    tokens_in: int | None
+    tokens_out: int | None
 
-    async def _address(self) -> str:
-        host = self._endpoint.host
-        try:
-            return await checked_host(host, self._endpoint.private)
-        except HostRefused:
-            await self._resolvable(host)
-            raise ModelRefused(
-                f"The endpoint of model {self._endpoint.name!r} is not asked: {host} is an address of a private, local"
-                " or reserved network. List it in PENSTOCK_SITES_ALLOWED_HOSTS (host or host:port), or set"
-                " PENSTOCK_PRIVATE_NETWORKS=true."
-            ) from None
 
-    async def _resolvable(self, host: str) -> None:
-        """A name server may be away for a moment; an address of our own network stays one."""
-        try:
-            await checked_host(host, True)
-        except HostRefused:
-            raise TransientError(f"The name {host} of model {self._endpoint.name!r} cannot be resolved.") from None
+def reply_of(body: bytes) -> ModelReply:
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise Unreadable("it is no JSON") from None
+    choices = data.get("choices") if isinstance(data, dict) else None
+    if not isinstance(choices, list):
+        raise Unreadable("it has no list of choices")
+    if not choices:
+        raise Unreadable("its list of choices is empty")
+    first = choices[0]
+    message = first.get("message") if isinstance(first, dict) else None
+    if not isinstance(message, dict) or "content" not in message:
+        raise Unreadable("its first choice has no message with a content")
+    text, problem = _said(message, first.get("finish_reason"))
+    usage = given if isinstance(given := data.get("usage"), dict) else {}
+    return ModelReply(
+        text=text,
+        problem=problem,
+        cut=first.get("finish_reason") == "length",
+        tokens_in=_count(usage.get("prompt_tokens")),
+        tokens_out=_count(usage.get("completion_tokens")),
+    )
 
-    async def _post(self, address: str, body: bytes) -> Received:
-        """Connects to the very address that was checked; the name goes along for the certificate."""
-        host, port = self._endpoint.host, self._endpoint.port
-        target = httpx2.URL(f"{self._endpoint.url}/chat/completions").copy_with(host=address)
-        named = f"[{host}]" if ":" in host else host
-        headers = {"Host": named if port is None else f"{named}:{port}"}
-        extensions = {"sni_hostname": host}
-        async with self._opened().stream(
-            "POST", target, content=body, headers=headers, extensions=extensions
-        ) as answer:
-            return await read_answer(answer, MOST_BYTES)
 
-    def _opened(self) -> httpx2.AsyncClient:
-        if self._client is None:
-            self._client = json_client(self._endpoint.key, self._endpoint.timeout_seconds)
-        return self._client
+def estimated_tokens(text: str) -> int:
+    """About four bytes make a token; more rather than less."""
+    return len(text.encode("utf-8", "replace")) // 4 + 8
+
+
+def most_tokens(text: str) -> int:
+    return most_tokens_of(1, len(text.encode("utf-8", "replace")))
+
+
+def most_tokens_of(questions: int, question_bytes: int) -> int:
+    """No tokenizer makes more tokens than there are bytes; the frame of a message takes a few more."""
+    return question_bytes + 32 * questions
+
+
+def _said(message: dict[str, Any], finish: object) -> tuple[str | None, str | None]:
+    text = _text(message["content"])
+    if finish == _FILTERED:
+        return None, "The provider's filter held the answer back."
+    if text:
+        return text, None
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal.strip():
+        return None, f"The model refused to answer: {_storable(refusal)[:_LONGEST_MESSAGE]}"
+    if finish == "length":
+        return None, "The model used up max_tokens before it said anything. Raise max_tokens in the models file."
+    return None, "The model's answer was empty."
+
+
+def _text(content: object) -> str | None:
+    """A text, or a list of parts of which some are text."""
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    if content is None:
+        return None
+    if not isinstance(content, str):
+        raise Unreadable("the content of its message is no text")
+    return _storable(content)[:LONGEST_TEXT].strip() or None
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", "")
+
+
+def _count(value: object) -> int | None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if isinstance(value, int) and whole and 0 <= value <= _MOST_TOKENS else None
 
 
 class EndpointModel:
@@ -100,27 +127,22 @@ class EndpointModel:
 
     def __init__(self, endpoint: Endpoint, app: Penstock) -> None:
         self.endpoint = endpoint
+        self.name, self.version = endpoint.name, endpoint.version
         self.concurrency = endpoint.concurrency
         self.turns = asyncio.Semaphore(endpoint.concurrency)
         self._app = app
-        self._client = ChatClient(endpoint)
+        self._client: httpx2.AsyncClient | None = None
         self._circuit = Circuit(limit=CIRCUIT_FAILURES, pause_seconds=CIRCUIT_SECONDS)
         self._throttled_in_a_row = 0
         self._limits_told = False
-
-    @property
-    def name(self) -> str:
-        return self.endpoint.name
-
-    @property
-    def version(self) -> str:
-        return self.endpoint.version
 
     def worst_cost(self, question: Question) -> float:
         return self.endpoint.cost(most_tokens(question.prompt.text), self.endpoint.max_tokens)
 
     async def close(self) -> None:
-        await self._client.close()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
 
     async def ask(self, question: Question, ctx: Context) -> Answer:
         if self.endpoint.problem is not None:
@@ -131,7 +153,7 @@ class EndpointModel:
         began = monotonic()
         self._circuit = self._circuit.asked(began)
         try:
-            received = await self._client.post(self._body(question))
+            received = await self._exchange(self._body(question))
             reply = await self._judged(received, ctx)
         except (ThrottledError, PermanentError):
             self._circuit = self._circuit.succeeded()  # it is there; it only said no
@@ -170,6 +192,55 @@ class EndpointModel:
                 await limits.configure(self._app, key, per_minute / 60, burst, by="website_analysis")
         self._limits_told = True
 
+    async def _exchange(self, body: bytes) -> Received:
+        """Tells a question that never went out, which costs nothing, from an answer that got lost."""
+        host, limit = self.endpoint.host, self.endpoint.timeout_seconds
+        try:
+            async with asyncio.timeout(limit):
+                address = await self._address()
+                return await self._post(address, body)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            raise TransientError(f"{host} cannot be reached ({type(error).__name__}).") from None
+        except (TimeoutError, httpx2.TimeoutException):
+            raise AnswerLost(f"{host} took longer than {limit:g} s to answer.") from None
+        except AnswerTooLarge:
+            raise AnswerLost(f"The answer of {host} is larger than {MOST_BYTES:,} bytes.") from None
+        except httpx2.HTTPError as error:
+            raise AnswerLost(f"The connection to {host} broke ({type(error).__name__}).") from None
+
+    async def _address(self) -> str:
+        host = self.endpoint.host
+        try:
+            return await checked_host(host, self.endpoint.private)
+        except HostRefused:
+            await self._resolvable(host)
+            raise ModelRefused(
+                f"The endpoint of model {self.endpoint.name!r} is not asked: {host} is an address of a private, local"
+                " or reserved network. List it in PENSTOCK_SITES_ALLOWED_HOSTS (host or host:port), or set"
+                " PENSTOCK_PRIVATE_NETWORKS=true."
+            ) from None
+
+    async def _resolvable(self, host: str) -> None:
+        """A name server may be away for a moment; an address of our own network stays one."""
+        try:
+            await checked_host(host, True)
+        except HostRefused:
+            raise TransientError(f"The name {host} of model {self.endpoint.name!r} cannot be resolved.") from None
+
+    async def _post(self, address: str, body: bytes) -> Received:
+        """Connects to the very address that was checked; the name goes along for the certificate. Follows no redirect:
+        key and trust are for the configured host."""
+        host, port = self.endpoint.host, self.endpoint.port
+        target = httpx2.URL(f"{self.endpoint.url}/chat/completions").copy_with(host=address)
+        named = f"[{host}]" if ":" in host else host
+        headers = {"Host": named if port is None else f"{named}:{port}"}
+        extensions = {"sni_hostname": host}
+        if self._client is None:
+            self._client = json_client(self.endpoint.key, self.endpoint.timeout_seconds)
+        asked = self._client.stream("POST", target, content=body, headers=headers, extensions=extensions)
+        async with asked as answer:
+            return await read_answer(answer, MOST_BYTES)
+
     def _body(self, question: Question) -> bytes:
         body: dict[str, object] = {
             "model": self.endpoint.model,
@@ -186,14 +257,12 @@ class EndpointModel:
         wait = await self._learn(received, ctx)
         if received.status == 200:
             try:
-                return self._masked(reply_of(received.body))
-            except Unreadable as problem:
-                raise AnswerLost(f"The answer of {self.endpoint.host} cannot be used: {problem}.") from None
+                reply = reply_of(received.body)
+            except Unreadable as error:
+                raise AnswerLost(f"The answer of {self.endpoint.host} cannot be used: {error}.") from None
+            text, problem = (said and without(said, self.endpoint.key) for said in (reply.text, reply.problem))
+            return replace(reply, text=text, problem=problem)
         raise self._refusal(received, wait)
-
-    def _masked(self, reply: ModelReply) -> ModelReply:
-        text, problem = (said and without(said, self.endpoint.key) for said in (reply.text, reply.problem))
-        return replace(reply, text=text, problem=problem)
 
     async def _learn(self, received: Received, ctx: Context) -> float:
         """Their headers slow everybody who asks them."""

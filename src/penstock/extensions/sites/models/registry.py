@@ -8,11 +8,10 @@ from typing import Annotated
 from pydantic import Field
 
 from penstock import Penstock
+from penstock.extensions.sites.fetch.fetched import SiteProblem
 from penstock.extensions.sites.models.model import OFFLINE, Model
 from penstock.extensions.sites.models.models_file import Endpoint, read
-from penstock.extensions.sites.models.openai import EndpointModel
-from penstock.extensions.sites.models.reply import most_tokens_of
-from penstock.extensions.sites.problem import SiteProblem
+from penstock.extensions.sites.models.openai import EndpointModel, most_tokens_of
 from penstock.insight.record import WIRE
 
 _USUAL_QUESTION_BYTES = 200
@@ -49,7 +48,11 @@ class Models:
         wanted = list(dict.fromkeys(names))
         for name in wanted:
             if name != OFFLINE and name not in self._endpoints:
-                raise SiteProblem(self._strange(name))
+                raise SiteProblem(
+                    f"The worker does not know the model {name!r}; it knows {', '.join([OFFLINE, *self._endpoints])}. "
+                    "The environment of the workers decides: start them again with PENSTOCK_SITES_MODELS_FILE naming a "
+                    "file that lists the model, then run the site again."
+                )
         return [self._model(name) for name in wanted]
 
     def listing(self) -> list[ModelView]:
@@ -78,13 +81,6 @@ class Models:
             else:
                 self._made[name] = EndpointModel(self._endpoints[name], self._app)
         return self._made[name]
-
-    def _strange(self, name: str) -> str:
-        return (
-            f"The worker does not know the model {name!r}; it knows {', '.join([OFFLINE, *self._endpoints])}. The "
-            "environment of the workers decides: start them again with PENSTOCK_SITES_MODELS_FILE naming a file that "
-            "lists the model, then run the site again."
-        )
 
 
 def _view(endpoint: Endpoint) -> ModelView:

@@ -1,11 +1,22 @@
-"""What the report about one site says, section by section."""
+"""What the report about one site says, section by section; and how its figures came about, since they travel without
+their makers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
-from penstock.extensions.sites.facts import SiteFacts
+from penstock.extensions.sites.findings import (
+    Answer,
+    AnswerCell,
+    Prompt,
+    PromptCoverage,
+    PromptKind,
+    SiteFacts,
+    SiteScoring,
+)
 from penstock.extensions.sites.models.model import OFFLINE
-from penstock.extensions.sites.prompt import Prompt, PromptKind
-from penstock.extensions.sites.report import addressed, method, wording
+from penstock.extensions.sites.report import wording
 from penstock.extensions.sites.report.blocks import (
     Block,
     Grid,
@@ -24,14 +35,78 @@ from penstock.extensions.sites.report.blocks import (
     line,
     theirs,
 )
-from penstock.extensions.sites.report.document import Report
-from penstock.extensions.sites.scores import AnswerCell, PromptCoverage, SiteScoring
 from penstock.insight.wording import counted
 
+MEANING = (
+    "Coverage asks whether one sentence on the pages that were read comes near enough in meaning to an answer of the "
+    "question. It does not judge whether that sentence is true, new or well written.",
+    "Visibility counts the answers of models that name the business without having been told its name. Questions that "
+    "name it do not count, nor does the offline model, which knows nothing but the site.",
+    "The intervals tell how much chance is in a figure of so few tries. Differences smaller than that mean nothing.",
+    "A claim without support is a sentence about the business that no sentence of the pages bears. It may be true.",
+)
+LIMITS = (
+    "Only the pages that are listed were read, as a program sees them without running scripts. What stands in images, "
+    "videos, forms or behind a login is not known.",
+    "Models answer differently from one time to the next, and their makers change them without notice. The figures are "
+    "of the day given above.",
+    "The questions were formed by rules from the site's own words. Customers may ask others.",
+    "The offline model answers with sentences of the site itself. It shows what the site says, not what others know.",
+)
 _MOST_FACTS = 30
 _MOST_TOPICS = 60
 _MOST_CLAIMS = 100
 _MOST_OTHERS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """``facts`` or ``scores`` None: the site did not get so far, and ``problems`` says why, a sentence each.
+
+    ``options``: as ``Options.as_json`` gives them; empty where they are not known.
+    """
+
+    job_id: int
+    site_id: int
+    url: str
+    analysed_at: datetime
+    facts: SiteFacts | None
+    prompts: tuple[Prompt, ...]
+    answers: tuple[Answer, ...]
+    scores: SiteScoring | None
+    options: Mapping[str, Any]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return (self.facts.name if self.facts else None) or self.url
+
+
+def blocks(report: Report) -> tuple[Block, ...]:
+    if report.facts is None:
+        return (Words(line=line("No page of the site was read, so there were no questions, and no model was asked.")),)
+    told = line(" ".join(_done(report)))
+    meaning = () if report.scores is None else MEANING
+    return (Words(line=told), Items(lines=tuple(line(text) for text in (*meaning, *LIMITS))))
+
+
+def _done(report: Report) -> list[str]:
+    pages = len(report.facts.pages) if report.facts else 0
+    said = [f"{counted(pages, 'page')} of the site {'was' if pages == 1 else 'were'} read."]
+    templates = sorted({clean(prompt.template, 80).rpartition(".")[2] for prompt in report.prompts})
+    if report.prompts:
+        said.append(f"{counted(len(report.prompts), 'question')} came of it (templates {', '.join(templates)}).")
+    models = [clean(str(name), 80) for name in report.options.get("models", ())]
+    if models and report.answers:
+        samples = int(report.options.get("samples", 1))
+        said.append(f"Asked: {', '.join(models)}, each question {counted(samples, 'time')}.")
+    if report.scores is not None:
+        tokens = report.scores.tokens_in + report.scores.tokens_out
+        said.append(
+            f"That took {counted(len(report.answers), 'answer')}, {tokens:,} tokens and cost "
+            f"{wording.money(report.scores.cost)} in the currency of the models' prices."
+        )
+    return said
 
 
 def page(report: Report) -> Page:
@@ -52,14 +127,15 @@ def _sections(report: Report) -> Iterator[Section]:
     if report.facts is not None:
         yield Section(anchor="facts", title="What the site says about itself", blocks=tuple(_facts(report.facts)))
     if report.scores is None:
-        yield Section(anchor="prompts", title="Questions that were formed", blocks=_questions(report))
+        questions = _items(prompt.text for prompt in report.prompts)
+        yield Section(anchor="prompts", title="Questions that were formed", blocks=questions)
     else:
         yield Section(anchor="coverage", title="Coverage by topic", blocks=tuple(_coverage(report.scores)))
         yield Section(anchor="matrix", title="Answers by model", blocks=_matrix(report, report.scores))
         yield Section(anchor="evidence", title="Evidence", blocks=tuple(_evidence(report, report.scores)))
         yield Section(anchor="claims", title="Claims without support", blocks=_claims(report.scores))
         yield Section(anchor="improve", title="What to improve", blocks=_improvements(report.scores))
-    yield Section(anchor="method", title="Method and limits", blocks=method.blocks(report))
+    yield Section(anchor="method", title="Method and limits", blocks=blocks(report))
     yield Section(anchor="operator", title="For the operator", blocks=_for_operator(report))
 
 
@@ -69,16 +145,16 @@ def _problems(report: Report) -> tuple[Block, ...]:
         told.append("The site could not be analysed, and no reason was recorded.")
     if not told:
         return ()
-    lines = tuple(line(theirs(addressed.for_customer(one))) for one in told)
+    items = _items(wording.for_customer(one) for one in told)
     if report.scores is not None:
-        return (Items(lines=lines),)
+        return items
     reached = "The site was read, but its analysis did not end." if report.facts else "The site was not analysed."
-    return (Words(line=line(Span(reached, strong=True))), Items(lines=lines))
+    return (Words(line=line(Span(reached, strong=True))), *items)
 
 
 def _for_operator(report: Report) -> tuple[Block, ...]:
     """What the customer cannot do anything about, for whoever sends the report."""
-    told = addressed.for_operator([*report.problems, *_unanswered(report)])
+    told = wording.for_operator([*report.problems, *_unanswered(report)])
     return (Items(lines=tuple(line("For the operator: ", theirs(one)) for one in told)),) if told else ()
 
 
@@ -135,14 +211,7 @@ def _facts(facts: SiteFacts) -> Iterator[Block]:
             for one in facts.pages
         ),
     )
-    if facts.notes:
-        yield Items(lines=tuple(line(theirs(one)) for one in facts.notes[:_MOST_FACTS]))
-
-
-def _questions(report: Report) -> tuple[Block, ...]:
-    if not report.prompts:
-        return ()
-    return (Items(lines=tuple(line(theirs(prompt.text)) for prompt in report.prompts)),)
+    yield from _items(facts.notes[:_MOST_FACTS])
 
 
 def _coverage(scores: SiteScoring) -> Iterator[Block]:
@@ -161,14 +230,13 @@ def _coverage(scores: SiteScoring) -> Iterator[Block]:
 
 
 def _improvements(scores: SiteScoring) -> tuple[Block, ...]:
-    if not scores.improvements:
-        return (Words(line=line("Nothing stood out: the site answers the questions that were asked.")),)
-    return (Items(lines=tuple(line(theirs(one)) for one in scores.improvements)),)
+    nothing = Words(line=line("Nothing stood out: the site answers the questions that were asked."))
+    return _items(scores.improvements) or (nothing,)
 
 
-def _models_of(scores: SiteScoring) -> tuple[str, ...]:
-    """In the order in which they were chosen."""
-    return tuple(dict.fromkeys((*(cell.model for cell in scores.cells), *scores.by_model)))
+def _items(texts: Iterable[str]) -> tuple[Block, ...]:
+    lines = tuple(line(theirs(one)) for one in texts)
+    return (Items(lines=lines),) if lines else ()
 
 
 def _unanswered(report: Report) -> list[str]:
@@ -184,7 +252,8 @@ def _unanswered(report: Report) -> list[str]:
 
 
 def _matrix(report: Report, scores: SiteScoring) -> tuple[Block, ...]:
-    models = _models_of(scores)
+    # In the order in which they were chosen.
+    models = tuple(dict.fromkeys((*(cell.model for cell in scores.cells), *scores.by_model)))
     cells = {(cell.prompt, cell.model): cell for cell in scores.cells}
     covered = {one.prompt: one for one in scores.prompts}
     rows = tuple(

@@ -1,8 +1,11 @@
 """What the overview of a job of many sites says: a table, and a short part for each site with an anchor."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
 
-from penstock.extensions.sites.report import addressed, wording
+from penstock.extensions.sites.findings import Finding, Share
+from penstock.extensions.sites.report import wording
 from penstock.extensions.sites.report.blocks import (
     Block,
     Grid,
@@ -20,10 +23,39 @@ from penstock.extensions.sites.report.blocks import (
     safe_link,
     theirs,
 )
-from penstock.extensions.sites.report.document import MOST_DETAILED, MOST_ROWS, Overview, SiteLine
 from penstock.insight.wording import counted
 
+# Rows of an overview, and sites of it with a part of their own. A page has to stay one that a browser opens at once.
+MOST_ROWS = 1000
+MOST_DETAILED = 200
 _MOST_IMPROVEMENTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteLine(Finding):
+    """A site in an overview. ``state``: a word for people, such as completed; ``link``: where its own report is."""
+
+    site_id: int
+    url: str
+    name: str | None = None
+    state: str
+    coverage: Share | None = None
+    visibility: Share | None = None
+    unsupported: int | None = None
+    problem: str | None = None
+    improvements: tuple[str, ...] = ()
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """``total``: how many sites the job has; ``sites`` may hold the first of them only."""
+
+    job_id: int
+    name: str | None
+    made_at: datetime
+    total: int
+    sites: tuple[SiteLine, ...]
 
 
 def page(overview: Overview) -> Page:
@@ -68,8 +100,8 @@ def _each(sites: tuple[SiteLine, ...]) -> Iterator[Block]:
         full = safe_link(site.link)
         yield Words(line=line(address(site.url), *((" · ", Span("its own report", link=full)) if full else ())))
         if site.problem:
-            yield Words(line=line(theirs(addressed.for_customer(site.problem))))
-            for told in addressed.for_operator([site.problem]):
+            yield Words(line=line(theirs(wording.for_customer(site.problem))))
+            for told in wording.for_operator([site.problem]):
                 yield Words(line=line("For the operator: ", theirs(told)))
         for label, share in (("Coverage", site.coverage), ("Visibility", site.visibility)):
             if share is not None:

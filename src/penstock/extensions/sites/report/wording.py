@@ -1,11 +1,15 @@
-"""Figures in words. A share of few trials says little, and the words have to say so too."""
+"""Figures in words: a share of few trials says little, and the words have to say so too. And whom a sentence is for.
 
-from collections.abc import Sequence
+Reports go to the customer, who has no settings and no workers. What to do about those is told to whoever runs the
+analysis, apart from the rest.
+"""
+
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from penstock.extensions.sites.prompt import PromptKind
-from penstock.extensions.sites.scores import AnswerCell, Share
+from penstock.extensions.sites.findings import AnswerCell, PromptKind, Share
 from penstock.insight.wording import counted
+from penstock.language.sentences import sentences
 
 KINDS = {
     PromptKind.TOPIC: "Topics",
@@ -20,6 +24,8 @@ LEGEND = (
     f"{NAMED} the business is named in every answer; {SOMETIMES} in some; {NOT_NAMED} in none; "
     f"{NO_ANSWER} no answer; {ANSWERED} answered, names are not counted; – not asked."
 )
+_OURS = ("PENSTOCK_", "`penstock", "worker", "models file", "Run it again", "run the site again")
+_NOTHING_ELSE = "The analysis could not be done for a reason on our side, not on the site's."
 
 
 def percent(value: float) -> str:
@@ -30,8 +36,7 @@ def share(given: Share, one: str) -> str:
     """``one``: what was counted, such as question."""
     if given.value is None or given.count == 0:
         return "Not measured: there was nothing to count."
-    held = round(given.value * given.count)
-    said = f"{held:,} of {counted(given.count, one)} ({percent(given.value)})"
+    said = f"{round(given.value * given.count):,} of {counted(given.count, one)} ({percent(given.value)})"
     if given.low is None or given.high is None:
         return f"{said}."
     between = f"between {percent(given.low)} and {percent(given.high)}"
@@ -41,8 +46,7 @@ def share(given: Share, one: str) -> str:
 def short_share(given: Share | None) -> str:
     if given is None or given.value is None or given.count == 0:
         return "not measured"
-    held = round(given.value * given.count)
-    said = f"{percent(given.value)} ({held:,} of {given.count:,})"
+    said = f"{percent(given.value)} ({round(given.value * given.count):,} of {given.count:,})"
     if given.low is None or given.high is None:
         return said
     return f"{said}, likely {percent(given.low)} to {percent(given.high)}"
@@ -80,3 +84,18 @@ def money(cost: float) -> str:
 def day(at: datetime) -> str:
     moment = at.astimezone(UTC)
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+
+
+def for_customer(problem: str) -> str:
+    told = " ".join(one for one in sentences(problem) if not _is_ours(one))
+    return told or _NOTHING_ELSE
+
+
+def for_operator(problems: Iterable[str]) -> list[str]:
+    """One text per problem that has something for them."""
+    found = (" ".join(one for one in sentences(problem) if _is_ours(one)) for problem in problems)
+    return [one for one in found if one]
+
+
+def _is_ours(sentence: str) -> bool:
+    return any(sign in sentence for sign in _OURS)

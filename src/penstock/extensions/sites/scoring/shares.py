@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import sqrt
 
-from penstock.extensions.sites.scores import Share
+from penstock.extensions.sites.findings import Share
 
 _Z = 1.959964  # nineteen times of twenty
 NOTHING = Share(value=None, low=None, high=None, count=0)

@@ -1,31 +1,95 @@
-"""Whether models name the business, where among others, and what they say of it.
+"""Whether models name the business, where among others, and what they say of it that the site says too.
 
-The offline model is left out: it quotes the site, so it would name the business whenever the site does.
+The offline model is left out: it quotes the site, so it would name the business whenever the site does. A claim is
+supported by a sentence of the site that is about the same, holds the same numbers and does not deny it. What the site
+does not say need not be wrong; it is marked so that a person looks.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
-from penstock.extensions.sites.answer import Answer
-from penstock.extensions.sites.facts import SiteFacts
+from penstock.extensions.sites.findings import Answer, AnswerCell, AnswerClaim, Prompt, SiteFacts
 from penstock.extensions.sites.models.model import OFFLINE
-from penstock.extensions.sites.prompt import Prompt
-from penstock.extensions.sites.scores import AnswerCell, AnswerClaim
-from penstock.extensions.sites.scoring.claims import claims, names_it
-from penstock.extensions.sites.scoring.names import Business
-from penstock.extensions.sites.scoring.others import Mention, Others
-from penstock.extensions.sites.scoring.ranking import Ranking
+from penstock.extensions.sites.scoring.names import Business, Mention, Others
+from penstock.extensions.sites.scoring.ranking import Ranking, SimilarSentence
 from penstock.extensions.sites.scoring.shares import NOTHING, share
+from penstock.language.lists import listed
+from penstock.language.sentences import sentences
+from penstock.language.words import words
 
+# At or above: the sentence is about the same thing. Lower than for questions: claims are longer, and say more at once.
+SUPPORTS = 0.4
+_LOOKED_AT = 3
+_FEWEST_WORDS = 2
+_GOES_ON = re.compile(
+    r"(?:it|its|they|their|the (?:company|business|firm|shop|team|owner)|sie|ihre?|das unternehmen|ils?|elles?"
+    r"|leurs?)\b",
+    re.IGNORECASE,
+)
+_DENIES = re.compile(
+    r"\b(?:(?:do not|don['’]t|does not|doesn['’]t) (?:have|know)"
+    r"|no (?:specific |reliable |further )?(?:information|details)"
+    r"|not (?:aware|familiar)"
+    r"|(?:cannot|can['’]t|could not|couldn['’]t|unable to) (?:find|verify|confirm)|never heard"
+    r"|keine (?:\w+ )?informationen|nicht bekannt|kenne ich nicht|(?:pas|aucune) (?:d['’])?informations?)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_NOT = frozenset({
+    "not", "no", "never", "without", "cannot", "don", "doesn", "isn", "nicht", "kein", "keine", "nie", "ohne", "pas",
+    "jamais", "sans",
+})  # fmt: skip
+_MARKUP = re.compile(r"\*\*|__|`|^[ \t]*(?:#+|>|[-*•]|\d{1,2}[.)])[ \t]+", re.MULTILINE)
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+_SAYS_LITTLE = listed("generic_names")
 _EXCERPT_CHARACTERS = 280
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    named: bool
-    position: int | None
-    others: tuple[Mention, ...]
+def plain(text: str) -> str:
+    """An answer without the marks of Markdown."""
+    return _MARKUP.sub("", _LINK.sub(r"\1", text))
+
+
+def names_it(text: str, business: Business) -> bool:
+    """A sentence that only says that nothing is known of the business does not count."""
+    return any(business.named_in(one) and not _DENIES.search(one) for one in sentences(plain(text)))
+
+
+def claims(text: str, business: Business, ranking: Ranking) -> list[AnswerClaim]:
+    return [_checked(sentence, ranking) for sentence in _about(text, business) if _says_something(sentence, ranking)]
+
+
+def _about(text: str, business: Business) -> Iterator[str]:
+    """Sentences that name the business, and those right after that go on with "it" or "they"."""
+    before = False
+    for sentence in sentences(plain(text)):
+        speaks = business.named_in(sentence) or (before and _GOES_ON.match(sentence) is not None)
+        before = speaks
+        if speaks and not sentence.endswith(("?", ":")) and not _DENIES.search(sentence):
+            yield sentence
+
+
+def _says_something(sentence: str, ranking: Ranking) -> bool:
+    """ "You could try X" cannot be checked."""
+    return len([word for word in ranking.asked(sentence) if word not in _SAYS_LITTLE]) >= _FEWEST_WORDS
+
+
+def _checked(sentence: str, ranking: Ranking) -> AnswerClaim:
+    found = ranking.rank(sentence, most=_LOOKED_AT)
+    best = next((one for one in found if one.similarity >= SUPPORTS and _denies_alike(sentence, one)), None)
+    supported = best is not None and _numbers(sentence) <= set().union(
+        *(_numbers(one.passage.sentence) for one in found), *(_numbers(one.passage.heading) for one in found)
+    )
+    return AnswerClaim(text=sentence, supported=supported, evidence=best.evidence if best and supported else None)
+
+
+def _denies_alike(sentence: str, found: SimilarSentence) -> bool:
+    return bool(_NOT & set(words(sentence))) == bool(_NOT & set(words(found.passage.sentence)))
+
+
+def _numbers(text: str) -> set[str]:
+    return {number.replace(",", ".") for number in _NUMBER.findall(text)}
 
 
 class Seeing:
@@ -66,30 +130,31 @@ class Seeing:
         problems = [answer.problem for answer in given if answer.problem is not None]
         is_seen = model != OFFLINE
         seen = [self._look(one, text, known) for one in told] if is_seen else []
-        said = _once(claim for one in told for claim in claims(one, self.business, self._ranking)) if is_seen else ()
-        named = [one for one, look in zip(told, seen, strict=False) if look.named]
+        said = [claim for one in told if is_seen for claim in claims(one, self.business, self._ranking)]
+        named = [one for one, (position, _) in zip(told, seen, strict=False) if position is not None]
         return AnswerCell(
             prompt=key,
             model=model,
             samples=len(given),
             failed=len(given) - len(told),
             named=share(len(named), len(told)) if is_seen else NOTHING,
-            positions=tuple(look.position for look in seen if look.position is not None),
-            others=_counted(look.others for look in seen),
-            claims=said,
+            positions=tuple(position for position, _ in seen if position is not None),
+            others=_counted(others for _, others in seen),
+            claims=tuple({claim.text: claim for claim in said}.values()),
             excerpt=_excerpt((named or told)[0]) if told else None,
             problem=problems[0] if problems else None,
         )
 
-    def _look(self, text: str, prompt: str, known: list[str]) -> _Seen:
+    def _look(self, text: str, prompt: str, known: list[str]) -> tuple[int | None, list[Mention]]:
+        """As which of the names the business comes, and the others. None: it is not named."""
         own = self.business.find(text)
         others = self._others.find(text, prompt=prompt, own=own, known=known)
         if not names_it(text, self.business):
-            return _Seen(False, None, tuple(others))
-        return _Seen(True, 1 + sum(one.start < own[0][0] for one in others), tuple(others))
+            return None, others
+        return 1 + sum(one.start < own[0][0] for one in others), others
 
 
-def _counted(found: Iterable[tuple[Mention, ...]]) -> dict[str, int]:
+def _counted(found: Iterable[Sequence[Mention]]) -> dict[str, int]:
     """By number of samples, then by name; a name in the way it is written most often."""
     counts: Counter[str] = Counter()
     written: dict[str, Counter[str]] = {}
@@ -99,10 +164,6 @@ def _counted(found: Iterable[tuple[Mention, ...]]) -> dict[str, int]:
             written.setdefault(mention.key, Counter())[mention.name] += 1
     shown = {key: min(forms, key=lambda form: (-forms[form], form)) for key, forms in written.items()}
     return {shown[key]: counts[key] for key in sorted(counts, key=lambda key: (-counts[key], shown[key]))}
-
-
-def _once(found: Iterable[AnswerClaim]) -> tuple[AnswerClaim, ...]:
-    return tuple({claim.text: claim for claim in found}.values())
 
 
 def _excerpt(text: str) -> str:

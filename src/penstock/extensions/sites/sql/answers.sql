@@ -14,7 +14,9 @@ order by model, prompt, sample
 -- Each answer as it comes: it was paid for. Whoever is first stays, but for a problem that was solved meanwhile.
 insert into website_analysis.answers as a
     (task_id, run, model, prompt, sample, text, problem, tokens_in, tokens_out, cost, took_ms, evidence, details)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+select $1::bigint, $2::smallint, given.model, given.prompt, given.sample, given.text, given.problem, given.tokens_in,
+       given.tokens_out, given.cost, given.took_ms, given.evidence, given.details
+from jsonb_populate_record(null::website_analysis.answers, $3::text::jsonb) as given
 on conflict (task_id, run, model, prompt, sample) do update set
     text = excluded.text, problem = excluded.problem, tokens_in = excluded.tokens_in, tokens_out = excluded.tokens_out,
     cost = excluded.cost, took_ms = excluded.took_ms, evidence = excluded.evidence, details = excluded.details,

@@ -32,4 +32,4 @@ set options = excluded.options, for_run = excluded.for_run, decided_by = exclude
 
 -- name: get
 -- Read by the stages before they begin, and by whoever looks at the site.
-select task_id, prompts, approved_at, options, for_run, decided_by, decided_at from website_analysis.orders where task_id = $1
+select task_id, prompts, approved_at, options, for_run, decided_by from website_analysis.orders where task_id = $1

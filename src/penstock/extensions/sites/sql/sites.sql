@@ -15,10 +15,10 @@ left join website_analysis.orders w on w.task_id = t.id
 -- name: analyses
 -- The newest analyses of an owner (null: of everybody) behind a job. Looks at a bounded number of jobs, and says where
 -- it stopped, so that somebody with many other jobs gets short pages rather than slow ones.
-select job_id as id, pipeline = $3 as wanted, name, owner, created_at, metadata::text as metadata from (
+select job_id as id, pipeline, name, owner, created_at, metadata::text as metadata from (
     select job_id, pipeline, name, owner, created_at, metadata from penstock.job_states
     where deleted_at is null and ($1::text is null or owner = $1) and ($2::bigint is null or job_id < $2)
-    order by job_id desc limit $4) newest
+    order by job_id desc limit $3) newest
 order by job_id desc
 
 -- name: waiting_for_approval

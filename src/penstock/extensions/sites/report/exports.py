@@ -1,41 +1,93 @@
-"""A report for spreadsheets: one table, a row per figure or sentence, the section first so that it can be filtered.
+"""A report for programs, and one for spreadsheets.
 
-Cells are strangers' text, and spreadsheets run what looks like a formula: such cells get an apostrophe.
+JSON in camelCase under a version; keys that are data (topics, models, names) stay as they are. Version 1: fields may be
+added to it; one that changes its meaning or goes away makes it version 2. CSV is one table, a row per figure or
+sentence, the section first so that it can be filtered. Its cells are strangers' text, and spreadsheets run what looks
+like a formula: such cells get an apostrophe.
 """
 
 import csv as writing
 import io
 from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from penstock.console.files.export.formulas import guard
-from penstock.extensions.sites.facts import SiteFacts
+from penstock.extensions.sites.findings import Answer, AnswerCell, PromptCoverage, Share, SiteFacts, SiteScoring
 from penstock.extensions.sites.report import wording
 from penstock.extensions.sites.report.blocks import clean
-from penstock.extensions.sites.report.document import Overview, Report, SiteLine
-from penstock.extensions.sites.report.method import LIMITS, MEANING
-from penstock.extensions.sites.scores import AnswerCell, PromptCoverage, Share, SiteScoring
+from penstock.extensions.sites.report.content import LIMITS, MEANING, Report
+from penstock.extensions.sites.report.overview import Overview, SiteLine
 
+VERSION = 1
+_ANSWER, _SCORING, _LINE = TypeAdapter(Answer), TypeAdapter(SiteScoring), TypeAdapter(SiteLine)
 COLUMNS = ("section", "item", "kind", "model", "result", "value", "low", "high", "count", "text", "page")
 OVERVIEW_COLUMNS = (
-    "site_id",
-    "url",
-    "name",
-    "state",
-    "coverage",
-    "coverage_low",
-    "coverage_high",
-    "questions",
-    "visibility",
-    "visibility_low",
-    "visibility_high",
-    "answers",
-    "unsupported",
-    "problem",
-    "improvements",
-)
+    "site_id", "url", "name", "state", "coverage", "coverage_low", "coverage_high", "questions",
+    "visibility", "visibility_low", "visibility_high", "answers", "unsupported", "problem", "improvements",
+)  # fmt: skip
 _LONGEST = 8000
 Row = dict[str, Any]
+
+
+def json(report: Report | Overview) -> dict[str, Any]:
+    return _overview(report) if isinstance(report, Overview) else _report(report)
+
+
+def _report(report: Report) -> dict[str, Any]:
+    return {
+        "schema": f"penstock.website-analysis.report/{VERSION}",
+        "jobId": report.job_id,
+        "siteId": report.site_id,
+        "url": report.url,
+        "name": report.facts.name if report.facts else None,
+        "analysedAt": _moment(report.analysed_at),
+        "problems": list(report.problems),
+        "options": dict(report.options),
+        "facts": None if report.facts is None else _json_facts(report.facts),
+        "prompts": [one.as_json() for one in report.prompts],
+        "answers": [_wire(_ANSWER, one, without={"took_ms", "details"}) for one in report.answers],
+        "scores": None if report.scores is None else _wire(_SCORING, report.scores),
+        "method": {"meaning": list(MEANING), "limits": list(LIMITS)},
+    }
+
+
+def _overview(overview: Overview) -> dict[str, Any]:
+    return {
+        "schema": f"penstock.website-analysis.overview/{VERSION}",
+        "jobId": overview.job_id,
+        "name": overview.name,
+        "madeAt": _moment(overview.made_at),
+        "total": overview.total,
+        "sites": [_wire(_LINE, one, without={"link"}) for one in overview.sites],
+    }
+
+
+def _json_facts(facts: SiteFacts) -> dict[str, Any]:
+    """Without the whole text of the pages, which is the site's own."""
+    return {
+        **{name: getattr(facts, name) for name in ("url", "name", "title", "description", "language", "canonical")},
+        "topics": [{"text": one.text, "weight": one.weight, "page": one.place.page} for one in facts.topics],
+        "offers": [{"text": one.text, "price": one.price, "page": one.place.page} for one in facts.offers],
+        "places": list(facts.places),
+        "contacts": {name: list(values) for name, values in asdict(facts.contacts).items()},
+        "pages": [
+            {"url": one.url, "status": one.status, "title": one.title, "words": one.words} for one in facts.pages
+        ],
+        "notes": list(facts.notes),
+    }
+
+
+def _wire(form: TypeAdapter[Any], record: Any, *, without: set[str] | None = None) -> dict[str, Any]:
+    shown: dict[str, Any] = form.dump_python(record, mode="json", by_alias=True, exclude=without)
+    return shown
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def csv(report: Report | Overview) -> str:
@@ -53,13 +105,9 @@ def _shown(value: Any) -> str:
     """Figures are ours and stay figures; everything else is text."""
     if value is None:
         return ""
-    return (
-        f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-        if isinstance(value, int)
-        else guard(clean(value, _LONGEST))
-    )
+    if isinstance(value, int | float):
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    return guard(clean(value, _LONGEST))
 
 
 def _rows(report: Report) -> Iterator[Row]:
@@ -68,7 +116,7 @@ def _rows(report: Report) -> Iterator[Row]:
     yield {"section": "site", "item": tried, "text": wording.day(report.analysed_at)}
     yield from ({"section": "problem", "text": one} for one in report.problems)
     if report.facts is not None:
-        yield from _facts(report.facts)
+        yield from _fact_rows(report.facts)
     if report.scores is None:
         yield from _prompts(report, {})
     else:
@@ -77,7 +125,7 @@ def _rows(report: Report) -> Iterator[Row]:
         yield from ({"section": section, "text": text} for text in texts)
 
 
-def _facts(facts: SiteFacts) -> Iterator[Row]:
+def _fact_rows(facts: SiteFacts) -> Iterator[Row]:
     for item in ("name", "title", "description", "language", "canonical"):
         yield {"section": "fact", "item": item, "text": getattr(facts, item), "page": facts.url}
     for topic in facts.topics:
@@ -94,16 +142,15 @@ def _facts(facts: SiteFacts) -> Iterator[Row]:
 
 def _prompts(report: Report, covered: dict[str, PromptCoverage]) -> Iterator[Row]:
     for prompt in report.prompts:
-        row = {"section": "question", "item": prompt.text, "kind": str(prompt.kind), "text": prompt.fact}
-        found = covered.get(prompt.key)
-        yield {**row, "page": prompt.page, **({} if found is None else _covered(found))}
+        row: Row = {"section": "question", "item": prompt.text, "kind": str(prompt.kind), "text": prompt.fact}
+        row["page"] = prompt.page
+        if (found := covered.get(prompt.key)) is not None:
+            row["result"] = "answered" if found.covered else "not answered"
+            row["value"] = round(found.similarity, 4)
+        yield row
         if found is not None and found.evidence is not None:
             text, page = found.evidence.sentence, found.evidence.page
             yield {"section": "evidence", "item": prompt.text, "text": text, "page": page}
-
-
-def _covered(found: PromptCoverage) -> Row:
-    return {"result": "answered" if found.covered else "not answered", "value": round(found.similarity, 4)}
 
 
 def _scores(report: Report, scores: SiteScoring) -> Iterator[Row]:
@@ -130,11 +177,8 @@ def _cell(cell: AnswerCell, question: str) -> Iterator[Row]:
         yield {"section": "also named", **row, "count": count, "text": name}
     for claim in cell.claims:
         page = claim.evidence.page if claim.evidence else None
-        yield {"section": "claim", **row, "result": _support(claim.supported), "text": claim.text, "page": page}
-
-
-def _support(supported: bool) -> str:
-    return "supported" if supported else "without support"
+        result = "supported" if claim.supported else "without support"
+        yield {"section": "claim", **row, "result": result, "text": claim.text, "page": page}
 
 
 def _share(share: Share | None, prefix: str = "", value: str = "value", count: str = "count") -> Row:

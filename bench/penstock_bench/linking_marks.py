@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.extensions.linking.scoring.score import Scored
-from penstock.extensions.linking.scoring.verdict import verdict
+from penstock.extensions.linking.scoring.score import Scored, verdict
 from penstock.extensions.linking.states import RecordState
 from penstock_bench.linking_set import LabelledRecord
 

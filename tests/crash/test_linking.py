@@ -113,7 +113,7 @@ async def test_every_record_ends_once_at_the_pace_of_the_source_while_workers_di
         opened(database_url, url) as linking,
     ):
         rows = [{"name": name} for name in names]
-        project = await saving.create(linking, dataset.read_rows(rows), name="People", owner=OWNER)
+        project = await saving.create(linking, dataset.read_objects(rows), name="People", owner=OWNER)
         tree = worker(database_url, url, tmp_path / "worker.log")
         kills: list[float] = []
         try:

@@ -36,7 +36,7 @@ class LinkingWorld:
 
     async def project(self, rows: Sequence[Mapping[str, Any]], **more: Any) -> Project:
         given = {"name": "People", "owner": OWNER, **more}
-        return await saving.create(self.linking, dataset.read_rows(rows), **given)
+        return await saving.create(self.linking, dataset.read_objects(rows), **given)
 
     async def start(self, project_id: int, scope: Scope = "all") -> Started:
         return await matching.start(self.linking, project_id, scope, OWNER)

@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
         yes: YesOption = False,
     ) -> None:
         """Accept everything that waits for review and is that sure. Try it with --dry-run first."""
-        from penstock.extensions.linking.wire_records import AcceptedManyBody
+        from penstock.extensions.linking.wire import AcceptedManyBody
 
         async with opened(session) as linking:
             found = await project_of(linking, project)

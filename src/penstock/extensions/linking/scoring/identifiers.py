@@ -5,8 +5,8 @@ from functools import lru_cache
 
 from rapidfuzz.distance import OSA
 
-from penstock.extensions.linking.scoring.finding import Finding
 from penstock.extensions.linking.scoring.folding import plain
+from penstock.extensions.linking.scoring.weights import Finding
 
 _NOT_SAID = re.compile(r"[\s\-–—_./:·]+")
 _ADDRESS = re.compile(r"^(?:https?://)?(?:www\.)?[a-z0-9.-]+\.[a-z]{2,}/(?:.*/)?(?=[^/]+/?$)")

@@ -1,14 +1,67 @@
 """One property of a record against the statements of a candidate, by the datatype that the source gives them."""
 
+import re
 from collections.abc import Sequence
 from typing import assert_never
+from urllib.parse import unquote
 
 from penstock.extensions.linking.entity import DateValue, ItemValue, NumberValue, PlaceValue, TextValue, Value
-from penstock.extensions.linking.scoring import dates, identifiers, items, names, numbers, places, urls
-from penstock.extensions.linking.scoring.finding import Finding, best
-from penstock.extensions.linking.scoring.folding import folded
+from penstock.extensions.linking.scoring import dates, identifiers, names, numbers, places
+from penstock.extensions.linking.scoring.folding import folded, plain
+from penstock.extensions.linking.scoring.weights import Finding, best
 
 _LEAST_TEXT = 0.6
+_SAME = 0.9
+_NEAR = 0.75
+# A label may be in another language than the record, so a different one contradicts less than a different country.
+_OTHER_LABEL = 0.7
+_URL = re.compile(r"^(?:[a-z][a-z0-9+.-]*://|www\.)", re.IGNORECASE)
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_SAME_SITE = 0.7
+# As datasets call them, so that "Deutschland" meets "Germany".
+_COUNTRIES = """
+argentina|ar|arg|argentinien|argentine
+australia|au|aus|australien|australie
+austria|at|aut|osterreich|autriche|oesterreich
+belgium|be|bel|belgien|belgique|belgie
+brazil|br|bra|brasilien|bresil|brasil
+canada|ca|can|kanada
+chile|cl|chl|chili
+china|cn|chn|people's republic of china|chine|volksrepublik china
+czech republic|cz|cze|czechia|tschechien|ceska republika
+denmark|dk|dnk|danemark|danmark
+egypt|eg|egy|agypten|egypte
+finland|fi|fin|finnland|finlande|suomi
+france|fr|fra|frankreich|francia
+germany|de|deu|ger|deutschland|allemagne|alemania|germania|federal republic of germany
+greece|gr|grc|griechenland|grece|hellas
+hungary|hu|hun|ungarn|hongrie|magyarorszag
+india|in|ind|indien|inde
+ireland|ie|irl|irland|irlande|republic of ireland
+israel|il|isr
+italy|it|ita|italien|italie|italia
+japan|jp|jpn|japon|日本
+kenya|ke|ken|kenia
+mexico|mx|mex|mexiko|mexique
+netherlands|nl|nld|niederlande|pays-bas|nederland|holland|kingdom of the netherlands
+new zealand|nz|nzl|neuseeland
+nigeria|ng|nga
+norway|no|nor|norwegen|norvege|norge
+peru|pe|per|perou
+poland|pl|pol|polen|pologne|polska
+portugal|pt|prt
+russia|ru|rus|russian federation|russland|russie|россия
+south africa|za|zaf|sudafrika
+south korea|kr|kor|republic of korea|sudkorea|대한민국
+spain|es|esp|spanien|espagne|espana
+sweden|se|swe|schweden|suede|sverige
+switzerland|ch|che|schweiz|suisse|svizzera
+turkey|tr|tur|turkiye|turkei|turquie
+ukraine|ua|ukr|україна
+united kingdom|gb|uk|gbr|great britain|vereinigtes konigreich|royaume-uni
+united states|us|usa|u.s.|u.s.a.|united states of america|vereinigte staaten|etats-unis|estados unidos
+"""
+_BY_NAME = {name: line.partition("|")[0] for line in _COUNTRIES.split("\n") for name in line.split("|") if name}
 
 
 def compare(texts: Sequence[str], there: Sequence[Value]) -> Finding:
@@ -28,7 +81,7 @@ def compare_one(text: str, value: Value) -> Finding:
         case NumberValue():
             return numbers.compare(text, value)
         case ItemValue():
-            return items.compare(text, value)
+            return _compare_item(text, value)
         case TextValue():
             return _compare_text(text, value.text)
         case _:
@@ -36,11 +89,56 @@ def compare_one(text: str, value: Value) -> Finding:
 
 
 def _compare_text(text: str, there: str) -> Finding:
-    if urls.is_url(there):
-        return urls.compare(text, there)
+    if _URL.match(there.strip()):
+        return _compare_url(text, there)
     if identifiers.is_identifier(there):
         return identifiers.compare(text, there)
     value, how = names.compare(folded(text), folded(there))
     if value is None:
         return Finding(kind="text", value=None, said=f"{text} and {there} cannot be compared")
     return Finding(kind="text", value=value if value >= _LEAST_TEXT else 0.0, said=f"{text} here, {there} there: {how}")
+
+
+def _compare_item(text: str, there: ItemValue) -> Finding:
+    """Another thing, which the record names by id or by a label."""
+    text = text.strip()
+    if text.rsplit("/", 1)[-1].upper() == there.id.upper():
+        return Finding(kind="item", value=1.0, said=f"the same, {there.label or there.id}")
+    if there.label is None:
+        return Finding(kind="item", value=None, said=f"{there.id} has no label to compare with")
+    mine, other = _country(text), _country(there.label)
+    if mine is not None and mine == other:
+        return Finding(kind="item", value=1.0, said=f"the same, {there.label}")
+    value, _ = names.compare(folded(text), folded(there.label))
+    if value is None:
+        return Finding(kind="item", value=None, said=f"{text} and {there.label} cannot be compared")
+    said = f"{text} here, {there.label} there"
+    if value >= _SAME:
+        return Finding(kind="item", value=1.0, said=f"the same, {there.label}")
+    if value >= _NEAR:
+        return Finding(kind="item", value=value, strength=0.7, said=f"{said}: alike")
+    both = mine is not None and other is not None
+    return Finding(kind="item", value=0.0, strength=1.0 if both else _OTHER_LABEL, said=f"{said}: another")
+
+
+def _compare_url(text: str, there: str) -> Finding:
+    """Another page of the same site says half of it; another site says little, since addresses move."""
+    mine, other = _url_parts(text), _url_parts(there)
+    if mine == other:
+        return Finding(kind="url", value=1.0, said=f"the same address, {there}")
+    if mine[0] == other[0]:
+        return Finding(kind="url", value=_SAME_SITE, strength=0.7, said=f"another page of {mine[0]}")
+    return Finding(kind="url", value=0.0, strength=0.5, said=f"{mine[0]} here, {other[0]} there")
+
+
+def _url_parts(text: str) -> tuple[str, str]:
+    """Host and path with query, in the form in which they are compared."""
+    bare = _SCHEME.sub("", text.strip()).partition("#")[0]
+    host, _, path = bare.partition("/")
+    host = host.lower().rpartition("@")[2].removesuffix(":80").removesuffix(":443").rstrip(".").removeprefix("www.")
+    return host, unquote(path).rstrip("/")
+
+
+def _country(text: str) -> str | None:
+    """Its English name, if it is one of the list."""
+    return _BY_NAME.get(plain(text).strip())

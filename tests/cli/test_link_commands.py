@@ -19,10 +19,10 @@ import pytest
 from penstock.extensions.linking import progress, sample_source
 from penstock.extensions.linking.commands.importing import with_roles
 from penstock.extensions.linking.commands.matching import RunLine
+from penstock.extensions.linking.record import RecordState
 from penstock.extensions.linking.sample_source import SampleSource
 from penstock.extensions.linking.scoring.properties import compare
 from penstock.extensions.linking.sources.wikidata_values import entity_of
-from penstock.extensions.linking.states import RecordState
 from penstock_demo import card_index
 from tests.cli.conftest import ROOT, Background, Call, environment
 

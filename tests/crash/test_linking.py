@@ -19,8 +19,8 @@ import pytest
 from penstock.config import load
 from penstock.extensions.linking import dataset, matching, projects, records, saving
 from penstock.extensions.linking.project import Project
+from penstock.extensions.linking.record import RecordState
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.states import RecordState
 from penstock.testing import ledger_table
 from penstock.testing.processes import WorkerTree
 from tests.crash import linking_app

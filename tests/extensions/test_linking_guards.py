@@ -10,7 +10,7 @@ from penstock import Penstock, worker
 from penstock.control import jobs as job_steering
 from penstock.errors import DatabaseError
 from penstock.extensions.linking import matching, progress, projects, saving
-from penstock.extensions.linking.states import RecordState
+from penstock.extensions.linking.record import RecordState
 from penstock.upkeep.duties import RemoveDeleted
 from tests.extensions.linking_world import OWNER, LinkingWorld, linking_world
 from tests.extensions.wikidata_world import generated

@@ -21,9 +21,9 @@ from penstock.console.http.problems import Problem, documented
 from penstock.extensions.linking import candidates, exporting, records, review
 from penstock.extensions.linking.api_ground import look_at, note, parts, project_of
 from penstock.extensions.linking.decisions import Undone
+from penstock.extensions.linking.record import SCORED, RecordState, StateName
 from penstock.extensions.linking.records import SCORE_STEPS
 from penstock.extensions.linking.review import DecidedMeanwhile, Move
-from penstock.extensions.linking.states import SCORED, RecordState, StateName
 from penstock.extensions.linking.wire import (
     MOST_NUMBER,
     AcceptBody,

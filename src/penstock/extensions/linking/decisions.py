@@ -8,9 +8,8 @@ from uuid import UUID
 import orjson
 
 from penstock.extensions.linking.entity import Entity, from_json
-from penstock.extensions.linking.record import Record
+from penstock.extensions.linking.record import Record, RecordState, StateName
 from penstock.extensions.linking.records import SCORE_STEPS, RecordNotFound, record_of
-from penstock.extensions.linking.states import RecordState, StateName
 from penstock.insight.record import WIRE
 from penstock.storage.queries import load
 

@@ -19,11 +19,11 @@ from penstock.errors import JobNotFound, UsageError
 from penstock.extensions.linking import cache, projects, records, standing, watching
 from penstock.extensions.linking.fetching import RECORDS_PER_TASK
 from penstock.extensions.linking.project import Options, Project, Wanted, asked_types, query_of, types_key, wanted_of
+from penstock.extensions.linking.record import RecordState
 from penstock.extensions.linking.records import Chosen, Queued
 from penstock.extensions.linking.scoring.weights import Weights
 from penstock.extensions.linking.shared import RecordLinking
 from penstock.extensions.linking.stages import SCORE, SEARCH, WATCH
-from penstock.extensions.linking.states import RecordState
 from penstock.insight.record import WIRE
 
 Scope = Literal["all", "new", "unmatched", "changed", "failed"]

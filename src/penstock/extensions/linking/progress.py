@@ -7,9 +7,9 @@ from typing import Any
 
 from penstock.extensions.linking import projects, records, standing, watching
 from penstock.extensions.linking.project import Project
+from penstock.extensions.linking.record import UNDER_WAY, RecordState
 from penstock.extensions.linking.shared import RecordLinking
 from penstock.extensions.linking.stages import FETCH, SEARCH
-from penstock.extensions.linking.states import UNDER_WAY, RecordState
 
 _LATELY_SECONDS = 10.0
 # From this part of the limit on, the limit is what holds it up.

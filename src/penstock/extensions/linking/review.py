@@ -15,13 +15,13 @@ from penstock import IllegalMove
 from penstock.control.acting import By
 from penstock.errors import InvalidSetting, UsageError
 from penstock.extensions.linking import candidates, decisions, projects, records
+from penstock.extensions.linking.candidates import Candidate
 from penstock.extensions.linking.decisions import Decision, Step, Target, Undone
 from penstock.extensions.linking.project import LIKE_WIKIDATA, Project
 from penstock.extensions.linking.projects import ProjectNotFound
-from penstock.extensions.linking.record import Candidate, Record
+from penstock.extensions.linking.record import UNDER_WAY, Record, RecordState
 from penstock.extensions.linking.records import RecordNotFound
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.states import UNDER_WAY, RecordState
 from penstock.storage import audit
 
 Move = Literal["accept", "reject", "reopen"]

@@ -8,11 +8,11 @@ from penstock.errors import PermanentError
 from penstock.extensions.linking import cache, fetching, projects, records
 from penstock.extensions.linking.cache import Answer, Course, Question
 from penstock.extensions.linking.project import Project
+from penstock.extensions.linking.record import RecordState
 from penstock.extensions.linking.settings import LinkingSettings
 from penstock.extensions.linking.shared import RecordLinking
 from penstock.extensions.linking.sources.source import SourceMisconfigured
 from penstock.extensions.linking.stages import reason_if_last
-from penstock.extensions.linking.states import RecordState
 
 GONE = "the project is gone, was cancelled, or is in a later run"
 NOTHING_FOUND = "the source knows nothing of that name"

@@ -12,9 +12,9 @@ from typing import Any
 from penstock import Context, Skip, Snooze
 from penstock.errors import DatabaseError, PenstockError, StaleLease
 from penstock.extensions.linking import cache, fetching, projects, records, standing
+from penstock.extensions.linking.record import UNDER_WAY, RecordState
 from penstock.extensions.linking.searching import GONE
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.states import UNDER_WAY, RecordState
 
 EVERY_SECONDS = 2.0
 LATER_SECONDS = 10.0

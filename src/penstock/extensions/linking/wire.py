@@ -12,16 +12,16 @@ from pydantic.alias_generators import to_camel
 
 from penstock.console.http.parameters import COUNTED, STORABLE, Flag, Moment, Name, Number
 from penstock.console.http.wire import MOST_ID, Wire, named
+from penstock.extensions.linking.candidates import Candidate
 from penstock.extensions.linking.decisions import Decision, Step
 from penstock.extensions.linking.matching import Scope
 from penstock.extensions.linking.progress import Progress
 from penstock.extensions.linking.project import MOST_TYPES, Options, Project, Role, RoleName
-from penstock.extensions.linking.record import Candidate, Record
+from penstock.extensions.linking.record import Record, RecordState, StateName
 from penstock.extensions.linking.records import Failure
 from penstock.extensions.linking.review import LONGEST_NOTE, Seen
 from penstock.extensions.linking.scoring.weights import Weights
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.states import RecordState, StateName
 
 _MOST_ROWS = 1_000_000
 ProjectId = Annotated[

@@ -10,9 +10,10 @@ import typer
 from penstock.control.acting import By
 from penstock.errors import UsageError
 from penstock.extensions.linking import review
+from penstock.extensions.linking.candidates import Candidate
 from penstock.extensions.linking.commands.ground import ProjectArgument, opened, project_of
 from penstock.extensions.linking.project import Project
-from penstock.extensions.linking.record import Candidate, Record
+from penstock.extensions.linking.record import Record
 from penstock.extensions.linking.review import BulkAccept
 from penstock.terminal.command import command
 from penstock.terminal.pages import YesOption, confirmed

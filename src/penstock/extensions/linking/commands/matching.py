@@ -14,10 +14,10 @@ from penstock.extensions.linking import matching, progress, projects
 from penstock.extensions.linking.commands.ground import ProjectArgument, noted, opened, project_of
 from penstock.extensions.linking.matching import Scope
 from penstock.extensions.linking.project import Options, Project
+from penstock.extensions.linking.record import RecordState
 from penstock.extensions.linking.scoring.weights import Weights
 from penstock.extensions.linking.shared import RecordLinking
 from penstock.extensions.linking.sources.source import SourceMisconfigured
-from penstock.extensions.linking.states import RecordState
 from penstock.insight.task_views import Place
 from penstock.terminal.command import command
 from penstock.terminal.errors import Refused

@@ -16,13 +16,13 @@ import typer
 from penstock.control.acting import By
 from penstock.errors import IllegalMove, InvalidSetting, UsageError
 from penstock.extensions.linking import candidates, records, review
+from penstock.extensions.linking.candidates import Candidate
 from penstock.extensions.linking.commands.ground import ProjectArgument, opened, project_of
 from penstock.extensions.linking.project import Project
-from penstock.extensions.linking.record import Candidate, Record
+from penstock.extensions.linking.record import Record, RecordState
 from penstock.extensions.linking.review import Seen
 from penstock.extensions.linking.scoring.score import Part
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.states import RecordState
 from penstock.terminal.command import command
 from penstock.terminal.output import Column
 from penstock.terminal.pages import LimitOption, on_terminal, show_page

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from penstock.extensions.linking.entity import Entity
 from penstock.extensions.linking.project import Wanted
+from penstock.extensions.linking.record import RecordState
 from penstock.extensions.linking.scoring import names, properties
 from penstock.extensions.linking.scoring.weights import Finding, Weights
-from penstock.extensions.linking.states import RecordState
 from penstock.insight.record import WIRE
 
 # Of the weight of the name.

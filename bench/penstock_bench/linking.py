@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from penstock.extensions.linking.entity import Entity
+from penstock.extensions.linking.project import Wanted
 from penstock.extensions.linking.scoring.score import rank
 from penstock.extensions.linking.scoring.weights import Weights
 from penstock.extensions.linking.settings import LinkingSettings
-from penstock.extensions.linking.wanted import Wanted
 from penstock.terminal.output import Column, write_table
 from penstock.terminal.session import Session
 from penstock_bench import linking_set

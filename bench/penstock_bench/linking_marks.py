@@ -4,9 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.extensions.linking.scoring.score import Scored
-from penstock.extensions.linking.scoring.verdict import verdict
-from penstock.extensions.linking.states import RecordState
+from penstock.extensions.linking.record import RecordState
+from penstock.extensions.linking.scoring.score import Scored, verdict
 from penstock_bench.linking_set import LabelledRecord
 
 CURVE = (0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.95, 0.98)

@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from rapidfuzz import fuzz, process
 
 from penstock.extensions.linking.entity import Entity
-from penstock.extensions.linking.scoring.folding import plain
-from penstock.extensions.linking.scoring.scripts import romanised
-from penstock.extensions.linking.wanted import Wanted
+from penstock.extensions.linking.project import Wanted
+from penstock.extensions.linking.scoring.folding import plain, romanised
 
 CANDIDATES = 7
 # An entity has several names, and they may all be near.

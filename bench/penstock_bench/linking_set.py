@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import UsageError
-from penstock.extensions.linking import entity_json
+from penstock.extensions.linking import entity
 from penstock.extensions.linking.entity import Entity
-from penstock.extensions.linking.wanted import Wanted
+from penstock.extensions.linking.project import Wanted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class LabelledRecords:
 
 
 def load(folder: Path) -> LabelledRecords:
-    entities = [entity_json.from_json(given) for given in _rows(folder / "entities.json")]
+    entities = [entity.from_json(given) for given in _rows(folder / "entities.json")]
     records = [_record(given) for given in _rows(folder / "records.json")]
     known = {one.id: one for one in entities}
     if len(known) < len(entities):

@@ -4,7 +4,7 @@ import csv
 import io
 import random
 
-from penstock.extensions.linking.sample_persons import COUNTRIES, FIRST, LAST, PERSONS, SEED, WORK, entities
+from penstock.extensions.linking.sample_source import COUNTRIES, FIRST, LAST, PERSONS, SEED, WORK, entities
 
 
 def records() -> str:

@@ -14,7 +14,7 @@ import orjson
 from penstock.closing import stop_listening
 from penstock.config import Settings
 from penstock.extensions.catalogue import sample
-from penstock.extensions.catalogue.sample_provider import PATH as SHOP_PATH
+from penstock.extensions.catalogue.http_options import SHOP_PATH
 from penstock.extensions.linking.sample_source import PATH as WIKIDATA_PATH
 from penstock.extensions.linking.sample_source import SampleSource
 from penstock.extensions.sites.settings import SitesSettings

@@ -79,7 +79,7 @@ async def _remove_world(app: "Penstock") -> dict[str, Any]:
 
 
 async def _remove_project(app: "Penstock", number: int | None) -> int:
-    from penstock.extensions.linking import projects, removing
+    from penstock.extensions.linking import projects, saving
     from penstock.extensions.linking.shared import RecordLinking
 
     if number is None:
@@ -87,7 +87,7 @@ async def _remove_project(app: "Penstock", number: int | None) -> int:
     linking = RecordLinking(app)
     try:
         with suppress(projects.ProjectNotFound):  # somebody deleted it already
-            await removing.delete(linking, number, OWNER)
+            await saving.delete(linking, number, OWNER)
             return 1
         return 0
     finally:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 
-from penstock.extensions.catalogue.gtin import check_digit
+from penstock.extensions.catalogue.understood import check_digit
 from tests.browser.looking import Looker
 from tests.browser.world import World
 

@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 import orjson
 
-from penstock.extensions.linking.states import RecordState
+from penstock.extensions.linking.record import RecordState
 from tests.cli.conftest import Background, Call
 
 Start = Callable[..., Background]

@@ -16,13 +16,13 @@ import asyncpg
 import orjson
 import pytest
 
-from penstock.extensions.linking import progress, sample_persons
+from penstock.extensions.linking import progress, sample_source
 from penstock.extensions.linking.commands.importing import with_roles
 from penstock.extensions.linking.commands.matching import RunLine
+from penstock.extensions.linking.record import RecordState
 from penstock.extensions.linking.sample_source import SampleSource
 from penstock.extensions.linking.scoring.properties import compare
 from penstock.extensions.linking.sources.wikidata_values import entity_of
-from penstock.extensions.linking.states import RecordState
 from penstock_demo import card_index
 from tests.cli.conftest import ROOT, Background, Call, environment
 
@@ -333,7 +333,7 @@ def test_the_sample_source_answers_only_what_matching_asks() -> None:
 
 
 def test_countries_and_occupations_of_the_card_index_count_for_some_people_and_against_others() -> None:
-    told = sample_persons.entities()[:50]
+    told = sample_source.entities()[:50]
     found = SampleSource().data({"action": "wbgetentities", "ids": "|".join(one["id"] for one in told)})["entities"]
     people = [one for one in map(entity_of, found.values()) if one is not None]
     rows = list(csv.DictReader(card_index.records().splitlines()))

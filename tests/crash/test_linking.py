@@ -19,8 +19,8 @@ import pytest
 from penstock.config import load
 from penstock.extensions.linking import dataset, matching, projects, records, saving
 from penstock.extensions.linking.project import Project
+from penstock.extensions.linking.record import RecordState
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.states import RecordState
 from penstock.testing import ledger_table
 from penstock.testing.processes import WorkerTree
 from tests.crash import linking_app
@@ -113,7 +113,7 @@ async def test_every_record_ends_once_at_the_pace_of_the_source_while_workers_di
         opened(database_url, url) as linking,
     ):
         rows = [{"name": name} for name in names]
-        project = await saving.create(linking, dataset.read_rows(rows), name="People", owner=OWNER)
+        project = await saving.create(linking, dataset.read_objects(rows), name="People", owner=OWNER)
         tree = worker(database_url, url, tmp_path / "worker.log")
         kills: list[float] = []
         try:

@@ -8,9 +8,8 @@ from penstock import Penstock
 from penstock.config import load
 from penstock.extensions import catalogue
 from penstock.extensions.catalogue import products_import
-from penstock.extensions.catalogue.gtin import check_digit
-from penstock.extensions.catalogue.names import PIPELINE
-from penstock.extensions.catalogue.understood import Understood
+from penstock.extensions.catalogue.offer import PIPELINE
+from penstock.extensions.catalogue.understood import Understood, check_digit
 
 
 class World:

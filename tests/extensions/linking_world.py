@@ -17,9 +17,8 @@ from penstock.extensions import linking as record_linking
 from penstock.extensions.linking import dataset, matching, projects, records, saving
 from penstock.extensions.linking.matching import Scope, Started
 from penstock.extensions.linking.project import Project
-from penstock.extensions.linking.record import Record
+from penstock.extensions.linking.record import Record, RecordState
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.states import RecordState
 from penstock.testing import Drained, drain
 from tests.extensions.wikidata_server import WikidataServer
 from tests.extensions.wikidata_world import World
@@ -36,7 +35,7 @@ class LinkingWorld:
 
     async def project(self, rows: Sequence[Mapping[str, Any]], **more: Any) -> Project:
         given = {"name": "People", "owner": OWNER, **more}
-        return await saving.create(self.linking, dataset.read_rows(rows), **given)
+        return await saving.create(self.linking, dataset.read_objects(rows), **given)
 
     async def start(self, project_id: int, scope: Scope = "all") -> Started:
         return await matching.start(self.linking, project_id, scope, OWNER)

@@ -14,7 +14,7 @@ from penstock.console.storage import tokens, users
 from penstock.control import tasks
 from penstock.extensions import catalogue
 from penstock.extensions.catalogue import products_import, search_events
-from penstock.extensions.catalogue.provider_views import keys_of
+from penstock.extensions.catalogue.api import keys_of
 from penstock.extensions.catalogue.search_events import SearchEvent
 from penstock.extensions.catalogue.understood import Understood
 from penstock.testing import drain

@@ -7,13 +7,21 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 
 from penstock.errors import UsageError
-from penstock.extensions.catalogue.columns import HEADINGS, ROLES, roles_of
 from penstock.extensions.catalogue.folding import fold, telling, tidy, with_brand, without_brand, without_sizes
-from penstock.extensions.catalogue.gtin import NoGtin, check_digit, gtin_of
+from penstock.extensions.catalogue.http_answer import parse, value_at
 from penstock.extensions.catalogue.images import product_named_by
-from penstock.extensions.catalogue.json_paths import parse, value_at
-from penstock.extensions.catalogue.strategy import providers_for, queries_for
-from penstock.extensions.catalogue.understood import Understood, price_of, understand
+from penstock.extensions.catalogue.understood import (
+    HEADINGS,
+    ROLES,
+    NoGtin,
+    Understood,
+    check_digit,
+    gtin_of,
+    price_of,
+    roles_of,
+    understand,
+)
+from penstock.extensions.catalogue.waterfall import providers_for, queries_for
 from penstock.providers.circuit import Circuit
 
 

@@ -1,6 +1,6 @@
 """The cache does not grow for ever."""
 
-from penstock.extensions.linking import ageing
+from penstock.extensions.linking import saving
 from tests.extensions.linking_world import linking_world
 from tests.extensions.test_linking_matching import small
 
@@ -15,7 +15,7 @@ async def test_answers_are_forgotten_long_after_their_use_and_before_the_entitie
                 for table in ("searches", "entities"):
                     aged = f"update record_linking.{table} set fetched_at = now() - make_interval(days => $1)"
                     await connection.execute(aged, days)
-            await ageing.forget_old(there.linking)
+            await saving.forget_old(there.linking)
             counted = "select count(*) from record_linking."
             return await there.value(counted + "searches"), await there.value(counted + "entities")
 

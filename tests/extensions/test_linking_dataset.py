@@ -10,12 +10,11 @@ from penstock.console.files.refused import FileRefused
 from penstock.errors import InvalidSetting, UsageError
 from penstock.extensions.linking.dataset import (
     checked_roles,
-    read_file,
-    read_rows,
+    read_objects,
+    read_path,
     suggested_roles,
 )
-from penstock.extensions.linking.project import Options, Project
-from penstock.extensions.linking.wanted import Wanted, query_of, wanted_of
+from penstock.extensions.linking.project import Options, Project, Wanted, query_of, wanted_of
 
 _NOW = datetime(2024, 1, 1, tzinfo=UTC)
 
@@ -81,15 +80,15 @@ def test_a_record_is_read_by_the_roles_of_its_columns() -> None:
 def test_csv_and_json_rows_give_the_same_records(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("name;born\nAda;1815\nBruno;\n", encoding="utf-8")
-    from_csv = read_file(path)
-    from_json = read_rows([{"name": "Ada", "born": 1815}, {"name": "Bruno", "born": None}])
+    from_csv = read_path(path, path.name)
+    from_json = read_objects([{"name": "Ada", "born": 1815}, {"name": "Bruno", "born": None}])
     assert (from_csv.columns, list(from_csv.rows)) == (from_json.columns, list(from_json.rows))
 
 
 def test_rows_that_cannot_be_kept_are_refused_with_their_number() -> None:
     for row in ({"name": {"first": "Ada"}}, {"name": "A\0da"}, {"name": "x" * 10_001}):
         with pytest.raises(FileRefused, match="Row 2"):
-            list(read_rows([{"name": "Ada"}, row]).rows)
+            list(read_objects([{"name": "Ada"}, row]).rows)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from penstock import Penstock, worker
 from penstock.control import jobs as job_steering
 from penstock.errors import DatabaseError
-from penstock.extensions.linking import matching, progress, projects, ranking, removing
-from penstock.extensions.linking.states import RecordState
+from penstock.extensions.linking import matching, progress, projects, saving
+from penstock.extensions.linking.record import RecordState
 from penstock.upkeep.duties import RemoveDeleted
 from tests.extensions.linking_world import OWNER, LinkingWorld, linking_world
 from tests.extensions.wikidata_world import generated
@@ -54,7 +54,7 @@ async def test_a_project_deleted_while_fifty_work_on_it_leaves_nothing(database_
                 await there.start(project.id)
                 wanted = chance.randrange(0, 350)
                 await _under_way(there, project.id, wanted)
-                await removing.delete(there.linking, project.id, OWNER)
+                await saving.delete(there.linking, project.id, OWNER)
                 assert await there.read(project.id) is None
                 await _nothing_left(there)
 
@@ -104,7 +104,7 @@ async def test_a_task_of_a_project_that_is_gone_is_skipped(database_url: str) ->
         drained = await there.drain()
         assert {state.name: n for state, n in drained.ended.items()} == {"SKIPPED": 6}
         assert there.asked() == {}
-        assert await removing.remove_deleted(there.linking) == 1
+        assert await saving.remove_deleted(there.linking) == 1
         assert await there.value("select count(*) from record_linking.records") == 0
 
 
@@ -115,7 +115,7 @@ async def test_a_delete_that_died_after_its_mark_is_ended_by_upkeep_with_its_job
         names = sorted(there.server.world.names)
         project = await there.project([{"name": name} for name in names[:10]])
         await there.match(project.id)
-        await ranking.rerank(there.linking, project.id, OWNER)
+        await matching.rerank(there.linking, project.id, OWNER)
         await there.start(project.id)
         delete, tried = job_steering.delete, []
 
@@ -128,13 +128,13 @@ async def test_a_delete_that_died_after_its_mark_is_ended_by_upkeep_with_its_job
 
         monkeypatch.setattr(job_steering, "delete", dying)
         with pytest.raises(DatabaseError):
-            await removing.delete(there.linking, project.id, OWNER)
+            await saving.delete(there.linking, project.id, OWNER)
         with pytest.raises(DatabaseError):
-            await removing.remove_deleted(there.linking)
+            await saving.remove_deleted(there.linking)
         assert await there.value("select count(*) from penstock.jobs where deleted_at is null") == 2
-        assert await removing.remove_deleted(there.linking) == 1
+        assert await saving.remove_deleted(there.linking) == 1
         assert await there.value("select count(*) from penstock.jobs where deleted_at is null") == 0
-        assert await removing.remove_deleted(there.linking) == 0
+        assert await saving.remove_deleted(there.linking) == 0
         async with worker(there.app):
             await _nothing_left(there)
 

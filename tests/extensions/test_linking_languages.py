@@ -4,8 +4,8 @@ import pytest
 
 from penstock.extensions.linking import cache
 from penstock.extensions.linking.entity import Entity
-from penstock.extensions.linking.names import SEARCH
-from penstock.extensions.linking.wanted import codes_of
+from penstock.extensions.linking.project import codes_of
+from penstock.extensions.linking.stages import SEARCH
 from tests.extensions.linking_world import linking_world
 from tests.extensions.wikidata_world import World, item
 

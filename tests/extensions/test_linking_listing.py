@@ -12,7 +12,7 @@ from penstock.console.files.capped import Caps
 from penstock.console.files.preview import CAPS
 from penstock.console.files.refused import FileRefused
 from penstock.extensions.linking import records
-from penstock.extensions.linking.states import RecordState
+from penstock.extensions.linking.record import RecordState
 from penstock.storage.queries import load
 from tests.extensions.linking_service import Linking, serving
 from tests.storage.test_read_plans import touched

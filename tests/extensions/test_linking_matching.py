@@ -7,9 +7,9 @@ import pytest
 
 from penstock import IllegalMove
 from penstock.errors import UsageError
-from penstock.extensions.linking import cache, candidates, matching, ranking, records
-from penstock.extensions.linking.names import FETCH, SCORE, SEARCH
+from penstock.extensions.linking import cache, candidates, matching, records
 from penstock.extensions.linking.scoring.score import Scored
+from penstock.extensions.linking.stages import FETCH, SCORE, SEARCH
 from penstock.testing import ledger_table
 from tests.extensions.linking_world import OWNER, LinkingWorld, linking_world
 from tests.extensions.wikidata_world import World, generated, item, time
@@ -187,7 +187,7 @@ async def test_what_a_person_decided_is_left_by_a_rerun_and_a_re_rank(database_u
             )
         assert (await there.start(project.id, "all")).records == 1
         await there.drain()
-        reranked = await ranking.rerank(there.linking, project.id, OWNER, {"accept_score": 1.0})
+        reranked = await matching.rerank(there.linking, project.id, OWNER, {"accept_score": 1.0})
         assert reranked.records == 1
         await there.drain()
         assert await there.counts(project.id) == {"REJECTED": 1, "REVIEW": 1}
@@ -197,7 +197,7 @@ async def test_what_a_person_decides_before_a_re_rank_writes_is_left_by_it(datab
     async with linking_world(database_url, small()) as there:
         project = await there.project([{"name": "Ada Quillfeather"}])
         await there.match(project.id)
-        assert (await ranking.rerank(there.linking, project.id, OWNER, {"accept_score": 1.0})).records == 1
+        assert (await matching.rerank(there.linking, project.id, OWNER, {"accept_score": 1.0})).records == 1
         async with there.app.connection() as connection:
             await connection.execute(
                 "update record_linking.records set state = 4, decided_by = 'bob', decided_at = now() where number = 1"
@@ -214,13 +214,13 @@ async def test_a_re_rank_asks_nothing_and_uses_the_new_weights(database_url: str
         before = there.asked()
         scores = [one.score for one in await there.records(project.id)]
         options = {"weights": {"date": 50.0}, "accept_score": 0.99, "accept_gap": 0.0}
-        assert (await ranking.rerank(there.linking, project.id, OWNER, options)).records == 2
+        assert (await matching.rerank(there.linking, project.id, OWNER, options)).records == 2
         drained = await there.drain(only=[SCORE])
         assert drained.failed == 0
         assert there.asked() == before
         assert [one.score for one in await there.records(project.id)] != scores
         with pytest.raises(UsageError, match="accept_score"):
-            await ranking.rerank(there.linking, project.id, OWNER, {"accept_score": 2.0})
+            await matching.rerank(there.linking, project.id, OWNER, {"accept_score": 2.0})
 
 
 async def test_candidates_of_an_earlier_scoring_go(database_url: str) -> None:

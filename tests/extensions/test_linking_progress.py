@@ -7,8 +7,8 @@ import pytest
 
 from penstock.control import limits
 from penstock.extensions.linking import matching, progress, standing
-from penstock.extensions.linking.names import SEARCH
 from penstock.extensions.linking.progress import Progress
+from penstock.extensions.linking.stages import SEARCH
 from penstock.testing import drain
 from tests.extensions.linking_world import OWNER, LinkingWorld, linking_world
 from tests.extensions.test_linking_matching import small

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from penstock.extensions.linking import cache, candidates, matching, records, saving, standing, watching
-from penstock.extensions.linking.names import FETCH, SEARCH
-from penstock.extensions.linking.states import RecordState
+from penstock.extensions.linking.record import RecordState
+from penstock.extensions.linking.stages import FETCH, SEARCH
 from tests.extensions.linking_world import OWNER, LinkingWorld, linking_world
 from tests.extensions.test_linking_matching import small
 from tests.extensions.wikidata_world import item

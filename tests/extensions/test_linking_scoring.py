@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from penstock.errors import UsageError
 from penstock.extensions.linking.entity import DAY, DateValue, Entity, ItemValue, TextValue, Value
-from penstock.extensions.linking.scoring.score import Scored, rank, score
-from penstock.extensions.linking.scoring.verdict import verdict
+from penstock.extensions.linking.project import Wanted
+from penstock.extensions.linking.record import RecordState
+from penstock.extensions.linking.scoring.score import Scored, rank, score, verdict
 from penstock.extensions.linking.scoring.weights import Weights
-from penstock.extensions.linking.states import RecordState
-from penstock.extensions.linking.wanted import Wanted
 
 BORN = DateValue(year=1987, month=3, day=2, precision=DAY)
 ACCEPT_SCORE, ACCEPT_GAP = 0.9, 0.1

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.extensions.linking.scoring import names
-from penstock.extensions.linking.scoring.folding import folded
-from penstock.extensions.linking.scoring.scripts import romanised, script_of
+from penstock.extensions.linking.scoring.folding import folded, romanised, script_of
 
 
 def agreement(one: str, other: str) -> float:

@@ -14,7 +14,7 @@ from penstock.extensions.linking.entity import (
     TextValue,
     Value,
 )
-from penstock.extensions.linking.scoring import dates, identifiers, numbers, places, properties
+from penstock.extensions.linking.scoring import dates, numbers, places, properties
 
 BORN = DateValue(year=1987, month=3, day=2, precision=DAY)
 TOWN = PlaceValue(latitude=52.52, longitude=13.405)
@@ -121,16 +121,16 @@ def test_units_count_where_both_sides_name_one() -> None:
     ],
 )
 def test_identifiers_are_equal_in_all_their_forms(text: str, there: str) -> None:
-    found = identifiers.compare(text, there)
+    found = properties.compare_identifier(text, there)
     assert (found.value, found.decisive) == (1.0, True)
 
 
 def test_another_identifier_decides_against_and_a_typo_in_one_hardly_counts() -> None:
-    other = identifiers.compare("9780306406157", "9781861972712")
+    other = properties.compare_identifier("9780306406157", "9781861972712")
     assert (other.value, other.decisive) == (0.0, True)
-    off = identifiers.compare("9780306406158", "9780306406157")
+    off = properties.compare_identifier("9780306406158", "9780306406157")
     assert (off.value, off.decisive) == (0.3, False)
-    assert identifiers.compare("DE", "DE").decisive is False, "many things share a short code"
+    assert properties.compare_identifier("DE", "DE").decisive is False, "many things share a short code"
 
 
 def test_texts_are_addresses_identifiers_or_names_by_their_looks() -> None:

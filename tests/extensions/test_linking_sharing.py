@@ -2,7 +2,7 @@
 
 from penstock.control import jobs as job_steering
 from penstock.extensions.linking import standing
-from penstock.extensions.linking.names import FETCH, SEARCH
+from penstock.extensions.linking.stages import FETCH, SEARCH
 from tests.extensions.linking_world import OWNER, linking_world
 from tests.extensions.test_linking_matching import small
 

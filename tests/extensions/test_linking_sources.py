@@ -13,7 +13,7 @@ from penstock.config import load
 from penstock.control import limits
 from penstock.errors import PermanentError, ThrottledError, TransientError
 from penstock.extensions.linking.settings import LinkingSettings
-from penstock.extensions.linking.sources.registry import Sources
+from penstock.extensions.linking.shared import Sources
 from penstock.extensions.linking.sources.source import Found, SourceMisconfigured
 from penstock.extensions.linking.sources.wikidata import Wikidata
 from penstock.limits.budgets import PostgresBudgets

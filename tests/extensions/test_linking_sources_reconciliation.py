@@ -10,8 +10,8 @@ from penstock import Penstock
 from penstock.config import load
 from penstock.errors import PermanentError, ThrottledError, TransientError
 from penstock.extensions.linking.entity import ItemValue, NumberValue
+from penstock.extensions.linking.shared import Sources
 from penstock.extensions.linking.sources.reconciliation import Reconciliation
-from penstock.extensions.linking.sources.registry import Sources
 from penstock.extensions.linking.sources.source import Found, SourceMisconfigured
 from tests.extensions.quick_http import Reply
 from tests.extensions.reconciliation_server import ReconciliationServer, thing

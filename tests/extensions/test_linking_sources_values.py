@@ -19,8 +19,9 @@ from penstock.extensions.linking.entity import (
     NumberValue,
     PlaceValue,
     TextValue,
+    from_json,
+    to_json,
 )
-from penstock.extensions.linking.entity_json import from_json, to_json
 from penstock.extensions.linking.sources.reconciliation_values import candidates_of, extended, manifest_of, scale_of
 from penstock.extensions.linking.sources.reconciliation_values import entity_of as candidate_entity
 from penstock.extensions.linking.sources.wikidata_values import entity_of, gregorian

@@ -11,8 +11,8 @@ from penstock.control import jobs as job_steering
 from penstock.errors import PermanentError, UsageError
 from penstock.extensions import linking as record_linking
 from penstock.extensions.linking import progress
-from penstock.extensions.linking.abandoned import settle_all
-from penstock.extensions.linking.names import SEARCH, WATCH
+from penstock.extensions.linking.stages import SEARCH, WATCH
+from penstock.extensions.linking.watching import settle_all
 from penstock.testing import drain
 from tests.extensions.linking_world import OWNER, LinkingWorld, linking_world
 from tests.extensions.test_linking_matching import small

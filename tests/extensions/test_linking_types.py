@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import InvalidSetting
-from penstock.extensions.linking import candidates, ranking, saving
+from penstock.extensions.linking import candidates, matching, saving
 from penstock.extensions.linking.project import Project
 from tests.extensions.linking_world import OWNER, LinkingWorld, linking_world
 from tests.extensions.reconciliation_server import ReconciliationServer, thing
@@ -104,19 +104,19 @@ async def test_a_re_rank_says_what_it_leaves_because_it_was_asked_with_other_typ
         project = await made(there, "town")
         await there.match(project.id)
         await saving.change(there.linking, project.id, options={"types": ["ship"]})
-        done = await ranking.rerank(there.linking, project.id, OWNER)
+        done = await matching.rerank(there.linking, project.id, OWNER)
         assert (done.job_id, done.records, done.left) == (None, 0, 2)
         assert done.notice is not None and f"`penstock link match {project.id} --scope all`" in done.notice
         other = await made(there, "ship", rows=ROWS[:1])
         await there.match(other.id)
         before = len(server.batches)
-        done = await ranking.rerank(there.linking, project.id, OWNER)
+        done = await matching.rerank(there.linking, project.id, OWNER)
         assert (done.records, done.left) == (1, 1)
         await there.drain()
         assert (await entities(there, project), len(server.batches)) == (["s1", "t2"], before)
         await there.match(project.id, "all")
         assert await entities(there, project) == ["s1", "s2"]
-        done = await ranking.rerank(there.linking, project.id, OWNER)
+        done = await matching.rerank(there.linking, project.id, OWNER)
         assert (done.records, done.left, done.notice) == (2, 0, None)
 
 

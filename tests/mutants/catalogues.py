@@ -37,7 +37,7 @@ CATALOGUES: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        f"{_APP}/provider_views.py",
+        f"{_APP}/api.py",
         f"{_TESTS}_api.py",
         [
             (
@@ -156,7 +156,7 @@ CATALOGUES: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        f"{_APP}/gtin.py",
+        f"{_APP}/understood.py",
         f"{_TESTS}_reading.py",
         [
             (
@@ -184,7 +184,7 @@ CATALOGUES: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        f"{_APP}/json_paths.py",
+        f"{_APP}/http_answer.py",
         f"{_TESTS}_reading.py",
         [
             (
@@ -204,7 +204,7 @@ CATALOGUES: list[Mutant] = [
             (
                 None,
                 "ignores the roles of the options",
-                'roles_of(list(metadata.get("columns") or ()), _options(metadata).get("roles"))',
+                'roles_of(list(metadata.get("columns") or ()), options_of(metadata).get("roles"))',
                 'roles_of(list(metadata.get("columns") or ()), None)',
                 "test_given_roles_count_before_headings",
             ),

@@ -226,7 +226,7 @@ LINKING: list[Mutant] = [
     ),
     *in_area(
         _AREA,
-        f"{_APP}/sql/ageing.sql",
+        f"{_APP}/sql/cache.sql",
         f"{_TESTS}_ageing.py",
         [
             (

@@ -13,7 +13,7 @@ from penstock.adaptation.ingest_batch import IngestBatch, IngestBounds
 from penstock.adaptation.pressure import Pressure
 from penstock.brokers.relay_depths import relay_ahead
 from penstock.config import load
-from penstock.extensions.catalogue.provider_pace import Outcome, Pace, PaceBounds
+from penstock.extensions.catalogue.pacing import Outcome, Pace, PaceBounds
 from penstock.workers.slice import lock_expiry
 
 share = st.floats(0, 1)

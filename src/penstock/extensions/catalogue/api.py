@@ -1,11 +1,16 @@
 """`/api/catalogues`: how well products were found, by whom, and where each value came from."""
 
+import os
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from fastapi import APIRouter, Request
 
+from penstock.application import Penstock
+from penstock.config import Settings
 from penstock.console.http.actor import Viewer
 from penstock.console.http.ground import ground_of
 from penstock.console.http.job_wire import Counts
@@ -13,14 +18,25 @@ from penstock.console.http.ownership import look_at_job, whose
 from penstock.console.http.parameters import After, PageSize, UserId
 from penstock.console.http.problems import documented, not_found
 from penstock.console.http.wire import JobId
+from penstock.control import limits
 from penstock.core import job_counts
-from penstock.extensions.catalogue import catalogues
+from penstock.errors import InvalidSetting
+from penstock.extensions.catalogue import catalogues, http_options
 from penstock.extensions.catalogue.catalogues import ProviderAnswers, StoredCatalogue
-from penstock.extensions.catalogue.names import PIPELINE
-from penstock.extensions.catalogue.provenance import provenance_of
-from penstock.extensions.catalogue.provider_views import providers
-from penstock.extensions.catalogue.submitted import order_of, roles_by_heading
-from penstock.extensions.catalogue.wire import CatalogueBody, CataloguePage, ItemId, ProvenanceBody, ProviderList
+from penstock.extensions.catalogue.http_options import HttpOptions
+from penstock.extensions.catalogue.offer import PIPELINE, order_of, roles_by_heading
+from penstock.extensions.catalogue.settings import CatalogueSettings
+from penstock.extensions.catalogue.wire import (
+    CatalogueBody,
+    CataloguePage,
+    ItemId,
+    KeyBody,
+    LimitBody,
+    ProvenanceBody,
+    ProviderBody,
+    ProviderList,
+    provenance_of,
+)
 from penstock.insight import task_views
 from penstock.storage import items, job_lists, jobs, reads
 
@@ -29,6 +45,13 @@ router = APIRouter(prefix="/api/catalogues", tags=["catalogues"], responses=docu
 _LISTED = 500
 _SHOWN = 5000
 _QUESTIONS = 200
+LATELY = 1000
+_VARIABLE = re.compile(r"\$(\w+)")
+_LOCAL = "Your own products in this database, by GTIN, article number, brand and title, or title."
+_HTTP = "A service of your choice that is asked over HTTP."
+_SAMPLE = "The made-up shop of `penstock demo` on this machine. Only lists that choose it ask it."
+_LOCAL_KINDS = ["gtin", "sku", "brand and title", "title"]
+_HTTP_SETTINGS = ["URL", "HEADERS", "PATHS", "PER_SECOND", "CONCURRENCY", "CIRCUIT_FAILURES", "CIRCUIT_SECONDS"]
 
 
 @router.get("", operation_id="listCatalogues")
@@ -38,15 +61,14 @@ async def list_catalogues(
     """Newest first. A page may be short, or empty, and have a next one: it looks at a bounded number of jobs."""
     ground = ground_of(request)
     owner = whose(actor, user_id)
-    query = ("catalogues", user_id)
-    before = None if after is None else cast("int", ground.cursors.take(actor.name, query, after)[0])
+    listed = ground.listing(actor.name, "catalogues", user_id)
+    before = listed.behind(after)
     async with ground.app.connection() as connection:
         found, last = await catalogues.page(connection, owner=owner, before=before, pipeline=PIPELINE, limit=page_size)
         bodies = await _bodies(connection, found, _LISTED)
     if user_id == "all":
         await ground.note_look(actor.entry("catalogues.look_at_all", kind="job"))
-    following = None if last is None else ground.cursors.give(actor.name, query, [last])
-    return CataloguePage(items=bodies, next_cursor=following)
+    return CataloguePage(items=bodies, next_cursor=listed.cursor(last))
 
 
 @router.get("/providers", operation_id="listProviders")
@@ -109,13 +131,11 @@ def _body(
     state: Any = job_counts.state_of(moved).name
     order, chosen = order_of(metadata)
     asked = sum(answer.asked for answer in answers)
-    return CatalogueBody(
+    return CatalogueBody.from_record(
+        one,
         job_id=one.id,
-        name=one.name,
-        owner=one.owner,
         type=metadata.get("type"),
         file_name=metadata.get("file_name"),
-        created_at=one.created_at,
         queue_state=state,
         counts=Counts.from_record(counts),
         total_items=counts.total,
@@ -129,3 +149,79 @@ def _body(
         answers_of=most,
         answers_complete=asked < most,
     )
+
+
+async def providers(app: Penstock, *, with_errors: bool) -> list[ProviderBody]:
+    """In the usual order. ``with_errors``: whoever asks may see what went wrong with others' rows."""
+    async with app.connection() as connection:
+        lately = await catalogues.lately(connection, LATELY)
+        known = await catalogues.products_estimate(connection)
+    told = {name: one if with_errors else replace(one, last_error=None) for name, one in lately.items()}
+    found = [_local(known, told.get("local")), await _http(app, told.get("http"))]
+    if (shop := http_options.shop_options(app.settings)) is not None:
+        name = http_options.SHOP
+        found.append(await _asked(app, shop, name, _SAMPLE, told.get(name), settings=[], keys=[]))
+    return found
+
+
+def _local(known: int | None, lately: ProviderAnswers | None) -> ProviderBody:
+    settings = ["PENSTOCK_CATALOGUE_MATCH_THRESHOLD"]
+    return _provider(
+        "local", _LOCAL, lately, ready=True, settings=settings, asks_for=_LOCAL_KINDS, products_estimate=known
+    )
+
+
+async def _http(app: Penstock, lately: ProviderAnswers | None) -> ProviderBody:
+    settings = app.settings
+    named = [f"PENSTOCK_CATALOGUE_HTTP_{name}" for name in _HTTP_SETTINGS]
+    shown: dict[str, Any] = {"settings": named, "keys": keys_of(settings, os.environ)}
+    try:
+        options = HttpOptions.of(settings)
+    except InvalidSetting as error:
+        return _provider("http", _HTTP, lately, ready=False, problem=str(error), **shown)
+    if options is None:
+        problem = "It is not set up. Set PENSTOCK_CATALOGUE_HTTP_URL for the service and the workers."
+        return _provider("http", _HTTP, lately, ready=False, problem=problem, **shown)
+    return await _asked(app, options, "http", _HTTP, lately, **shown)
+
+
+async def _asked(
+    app: Penstock, options: HttpOptions, name: str, about: str, lately: ProviderAnswers | None, **shown: Any
+) -> ProviderBody:
+    scheme, host, port = options.origin
+    return _provider(
+        name,
+        about,
+        lately,
+        ready=True,
+        address=f"{scheme}://{host}:{port}",
+        asks_for=sorted(options.places),
+        per_second=options.own.http_per_second,
+        concurrency=options.own.http_concurrency,
+        circuit_failures=options.own.http_circuit_failures,
+        circuit_seconds=options.own.http_circuit_seconds,
+        cost=options.own.http_cost,
+        limit=await _limit(app, options.key),
+        **shown,
+    )
+
+
+def keys_of(settings: Settings, environment: Mapping[str, str]) -> list[KeyBody]:
+    """Names only: what the variables hold is nobody's business here."""
+    found = []
+    for part in settings.of(CatalogueSettings).http_headers.split("|"):
+        header, _, value = (piece.strip() for piece in part.partition(":"))
+        for variable in _VARIABLE.findall(value):
+            found.append(KeyBody(header=header, variable=variable, present=bool(environment.get(variable))))
+    return found
+
+
+async def _limit(app: Penstock, key: str) -> LimitBody | None:
+    """None: nobody has asked yet, so the limit was not told to the fleet."""
+    found = next((one for one in await limits.listing(app) if one.key == key), None)
+    return None if found is None else LimitBody.model_validate(found)
+
+
+def _provider(name: str, about: str, lately: ProviderAnswers | None, **told: Any) -> ProviderBody:
+    nothing: dict[str, Any] = {**dict.fromkeys(ProviderBody.model_fields), "asks_for": [], "keys": [], "cost": 0.0}
+    return ProviderBody(**(nothing | told | {"name": name, "about": about, "lately": lately}))

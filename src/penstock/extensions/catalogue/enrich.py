@@ -5,18 +5,17 @@ from typing import Any
 
 from penstock import Context, NotFound, Penstock, Skip
 from penstock.errors import PermanentError
-from penstock.extensions.catalogue import sample_provider
-from penstock.extensions.catalogue.columns import roles_of
+from penstock.extensions.catalogue import http_options
 from penstock.extensions.catalogue.http_options import HttpOptions
 from penstock.extensions.catalogue.http_provider import HttpProvider
 from penstock.extensions.catalogue.images import Pictures
 from penstock.extensions.catalogue.local_products import LocalProducts
+from penstock.extensions.catalogue.offer import options_of
 from penstock.extensions.catalogue.provider import Provider
 from penstock.extensions.catalogue.search_events import Recorder
 from penstock.extensions.catalogue.settings import CatalogueSettings
-from penstock.extensions.catalogue.strategy import providers_for, queries_for
-from penstock.extensions.catalogue.understood import Understood, understand
-from penstock.extensions.catalogue.waterfall import ask, result_of
+from penstock.extensions.catalogue.understood import Understood, roles_of, understand
+from penstock.extensions.catalogue.waterfall import ask, providers_for, queries_for, result_of
 
 _HEADINGS = {
     "title": "Matched title",
@@ -30,7 +29,7 @@ IMAGE_COLUMNS = ("Image size", "Codes")
 RESULT_COLUMNS = (*_HEADINGS.values(), "Match", "Score", *IMAGE_COLUMNS)
 _HINTS = {
     "http": " Set PENSTOCK_CATALOGUE_HTTP_URL for it.",
-    sample_provider.NAME: " It is part of `penstock up` where no application is named.",
+    http_options.SHOP: " It is part of `penstock up` where no application is named.",
 }
 _ROLES_KEPT = 256
 _REASON_QUERIES = 8
@@ -64,8 +63,8 @@ class Enricher:
             ]
             if (options := HttpOptions.of(settings)) is not None:
                 self._http.append(HttpProvider(options, self._app))
-            if (options := sample_provider.options_of(settings)) is not None:
-                self._http.append(HttpProvider(options, self._app, name=sample_provider.NAME))
+            if (options := http_options.shop_options(settings)) is not None:
+                self._http.append(HttpProvider(options, self._app, name=http_options.SHOP))
             made += self._http
             self._providers = {provider.name: provider for provider in made}
         return self._providers
@@ -116,7 +115,7 @@ class Enricher:
         )
 
     def _order(self, metadata: Mapping[str, Any]) -> list[str]:
-        named = _options(metadata).get("providers") or [one for one in self.providers if one != sample_provider.NAME]
+        named = options_of(metadata).get("providers") or [one for one in self.providers if one != http_options.SHOP]
         if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
             raise PermanentError(f"The option providers is {named!r}; it has to be a list of names.")
         for name in named:
@@ -130,7 +129,7 @@ class Enricher:
         """Found out once per job: a file may have thousands of columns, and millions of rows."""
         if job_id is not None and (known := self._roles.get(job_id)) is not None:
             return known
-        roles = roles_of(list(metadata.get("columns") or ()), _options(metadata).get("roles"))
+        roles = roles_of(list(metadata.get("columns") or ()), options_of(metadata).get("roles"))
         if not roles:
             raise PermanentError(
                 "No column of this file was recognised. Submit it again with the option roles, such as"
@@ -141,11 +140,6 @@ class Enricher:
                 self._roles.pop(next(iter(self._roles)))
             self._roles[job_id] = roles
         return roles
-
-
-def _options(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    options = metadata.get("options")
-    return options if isinstance(options, Mapping) else {}
 
 
 def _nothing_to_ask(understood: Understood) -> str:

@@ -1,19 +1,25 @@
-"""From somebody's JSON to an answer: only plain values, only of a sane length."""
+"""From somebody's JSON to an answer: only plain values, only of a sane length.
 
+Dotted paths such as ``offers[0].price`` say where a value is. A path is data; nothing is evaluated.
+"""
+
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
 
+from penstock.errors import UsageError
 from penstock.extensions.catalogue.folding import tidy
-from penstock.extensions.catalogue.gtin import NoGtin, gtin_of
-from penstock.extensions.catalogue.json_paths import Step, value_at
 from penstock.extensions.catalogue.provider import NUMBERS, Answer
-from penstock.extensions.catalogue.understood import price_of
+from penstock.extensions.catalogue.understood import NoGtin, gtin_of, price_of
 
 _LONGEST = 2000
 _LONGEST_REFUSAL = 300
+Step = str | int
+_STEP = re.compile(r"\.?([^.\[\]\s]+)|\[(\d{1,6})\]")
+_LONGEST_PATH = 500
 
 
 def answer_of(data: Any, paths: Mapping[str, tuple[Step, ...]]) -> Answer | None:
@@ -61,3 +67,30 @@ def _price(value: Any) -> float | None:
         return None
     price = price_of(value) if isinstance(value, str) else value
     return float(price) if price is not None and 0 <= price < 1e11 else None
+
+
+def parse(path: str) -> tuple[Step, ...]:
+    """The steps, names and positions; raises where the path cannot be understood."""
+    steps: list[Step] = []
+    text, at = path.strip(), 0
+    while at < len(text) <= _LONGEST_PATH:
+        found = _STEP.match(text, at)
+        if found is None or (found[1] and bool(steps) != text[at:].startswith(".")):
+            break
+        steps.append(found[1] if found[1] is not None else int(found[2]))
+        at = found.end()
+    if not steps or at < len(text):
+        raise UsageError(f"{path[:80]!r} is no path into JSON. Write names and positions, such as offers[0].price.")
+    return tuple(steps)
+
+
+def value_at(data: Any, steps: tuple[Step, ...]) -> Any:
+    """None where the path leads nowhere."""
+    for step in steps:
+        if isinstance(step, int):
+            data = data[step] if isinstance(data, list) and step < len(data) else None
+        else:
+            data = data.get(step) if isinstance(data, dict) else None
+        if data is None:
+            return None
+    return data

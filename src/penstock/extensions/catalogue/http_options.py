@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from penstock.config import PREFIX, Settings
 from penstock.errors import InvalidSetting, UsageError
-from penstock.extensions.catalogue.json_paths import Step, parse
+from penstock.extensions.catalogue.http_answer import Step, parse
 from penstock.extensions.catalogue.provider import FIELDS, NUMBERS, Query
 from penstock.extensions.catalogue.settings import CatalogueSettings
 from penstock.providers.origin import PORTS, Origin, origin_of
@@ -17,24 +17,23 @@ from penstock.providers.origin import PORTS, Origin, origin_of
 _PLACES = frozenset({"gtin", "sku", "brand", "title", "text"})
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VARIABLE = re.compile(r"\$(\w+)")
+# The shop of `penstock demo`. Only jobs that name it ask it: what it knows does not exist.
+SHOP = "sample"
+SHOP_PATH = "/shop"
+_SHOP_PER_SECOND = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpOptions:
-    """``origin``: scheme, host and port, the only ones spoken to. Headers may be secret, so they do not show."""
+    """``origin``: scheme, host and port, the only ones spoken to. Headers may be secret, so they do not show.
+    ``own``: the other settings, as they are."""
 
     url: str
     places: frozenset[str]
     origin: Origin
     headers: Mapping[str, str] = field(repr=False)
     paths: Mapping[str, tuple[Step, ...]]
-    per_second: float
-    concurrency: int
-    timeout_seconds: float
-    max_bytes: int
-    cost: float
-    circuit_failures: int
-    circuit_seconds: float
+    own: CatalogueSettings = field(repr=False)
     private_networks: bool
 
     @classmethod
@@ -50,13 +49,7 @@ class HttpOptions:
             origin=origin,
             headers=_headers(own.http_headers, environment),
             paths=_paths(own.http_paths),
-            per_second=own.http_per_second,
-            concurrency=own.http_concurrency,
-            timeout_seconds=own.http_timeout_seconds,
-            max_bytes=own.http_max_bytes,
-            cost=own.http_cost,
-            circuit_failures=own.http_circuit_failures,
-            circuit_seconds=own.http_circuit_seconds,
+            own=own,
             private_networks=settings.private_networks,
         )
 
@@ -129,3 +122,18 @@ def _paths(text: str) -> dict[str, tuple[Step, ...]]:
     if "title" not in paths and "price" not in paths:
         raise InvalidSetting(name, text[:80], "a path for title or price is needed to tell a hit from a miss")
     return paths
+
+
+def shop_options(settings: Settings) -> HttpOptions | None:
+    """None where `penstock up` does not serve it. Its host is our own loopback, whatever the setting says of others."""
+    if settings.sample_url is None:
+        return None
+    shop = {
+        "catalogue_http_url": f"{settings.sample_url}{SHOP_PATH}?text={{text}}",
+        "catalogue_http_headers": "",
+        "catalogue_http_paths": CatalogueSettings.model_fields["http_paths"].default,
+        "catalogue_http_per_second": _SHOP_PER_SECOND,
+        "catalogue_http_cost": 0.0,
+        "private_networks": True,
+    }
+    return HttpOptions.of(settings.model_copy(update=shop))

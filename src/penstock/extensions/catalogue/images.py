@@ -11,8 +11,7 @@ from penstock.console.files.files import read_all
 from penstock.console.files.images import MOST_BYTES, ImageFacts, ImageReader
 from penstock.console.files.refused import FileRefused
 from penstock.errors import PayloadTooLarge, PermanentError
-from penstock.extensions.catalogue.gtin import NoGtin, gtin_of
-from penstock.extensions.catalogue.understood import Understood
+from penstock.extensions.catalogue.understood import NoGtin, Understood, gtin_of
 
 # A result is read with every page of the grid: a larger picture stays in the file it came in.
 _THUMBNAIL_BYTES = 20 * 1024

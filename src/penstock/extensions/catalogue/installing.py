@@ -3,11 +3,14 @@
 from typing import Any
 
 from penstock import Context, Penstock
+from penstock.control import preferences
 from penstock.errors import PermanentError
+from penstock.extensions.catalogue import search_events
 from penstock.extensions.catalogue.enrich import RESULT_COLUMNS, Enricher
-from penstock.extensions.catalogue.names import PIPELINE
-from penstock.extensions.catalogue.offer import offer_of
-from penstock.extensions.catalogue.upkeep import install_upkeep
+from penstock.extensions.catalogue.offer import PIPELINE, offer_of
+
+_DAY_SECONDS = 86_400.0
+_BATCH = 10_000
 
 
 def install(app: Penstock) -> Enricher:
@@ -29,3 +32,28 @@ def install(app: Penstock) -> Enricher:
 
     install_upkeep(app)
     return enricher
+
+
+def install_upkeep(app: Penstock) -> None:
+    """They are kept as long as the tasks they belong to."""
+
+    @app.task(name="catalogue.forget", internal=True)
+    async def forget() -> int:
+        return await forget_old(app)
+
+    app.schedule("43 3 * * *", forget, name="catalogue.forget", options={"unique_key": "catalogue.forget"})
+
+
+async def forget_old(app: Penstock) -> int:
+    """How many were removed, a batch per transaction. Without a retention: those of jobs that somebody deleted."""
+    removed = 0
+    while True:
+        async with app.connection() as connection:
+            days = (await preferences.read(connection, app.settings))["endedItemsDays"].value
+            if days is None:
+                gone = await search_events.forget_orphans(connection, most=_BATCH)
+            else:
+                gone = await search_events.forget(connection, older_than_seconds=days * _DAY_SECONDS, most=_BATCH)
+        removed += gone
+        if gone < _BATCH:
+            return removed

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from penstock.extensions.catalogue.folding import fold, telling, with_brand
-from penstock.extensions.catalogue.understood import Understood
+from penstock.extensions.catalogue.folding import fold, telling, tidy, with_brand
+from penstock.extensions.catalogue.understood import NoGtin, Understood, gtin_of
 from penstock.extensions.catalogue.verifying import Likeness, Texts
 from penstock.storage.queries import load
 
@@ -116,3 +116,17 @@ def _one(row: Any) -> Product | None:
 
 def _all(rows: Sequence[Any]) -> list[Product]:
     return [Product(**row) for row in rows]
+
+
+async def find(connection: Any, text: str, *, least_score: float) -> list[Product]:
+    """By number where it is one, else by words, else by words that are spelled alike."""
+    try:
+        found = await by_gtin(connection, gtin_of(text))
+    except NoGtin:
+        found = await by_sku(connection, tidy(text).upper(), None)
+    if found is not None:
+        return [found]
+    title = fold(text)
+    if not title:
+        return []
+    return await by_words(connection, title) or await by_trigrams(connection, title, least_score)

@@ -10,9 +10,8 @@ from penstock import Penstock
 from penstock.console.files.csv_rows import HEAD_BYTES, read, shape_of_head
 from penstock.console.files.refused import FileRefused
 from penstock.extensions.catalogue import products
-from penstock.extensions.catalogue.columns import roles_of
 from penstock.extensions.catalogue.folding import fold
-from penstock.extensions.catalogue.understood import Understood, understand
+from penstock.extensions.catalogue.understood import Understood, roles_of, understand
 
 _BATCH = 1000
 _CHUNK_BYTES = 256 * 1024

@@ -12,8 +12,7 @@ from decimal import Decimal
 from itertools import count, islice
 from typing import Any
 
-from penstock.extensions.catalogue.gtin import check_digit
-from penstock.extensions.catalogue.understood import Understood
+from penstock.extensions.catalogue.understood import Understood, check_digit
 
 _SEED = 1871
 PRODUCTS = 300

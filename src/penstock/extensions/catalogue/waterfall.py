@@ -2,17 +2,25 @@
 
 Exact numbers first, of all providers: a title that is alike at the first one must not win over the number at the
 second. Titles follow only where nobody knows the numbers, so a row costs more questions only there.
+
+A second attempt that asks the same again would only find what was added meanwhile, so each attempt asks for something
+else. Exact keys are asked in all of them: the attempt before may have ended before it came to them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import product
 from time import perf_counter
 
 from penstock import Context
+from penstock.extensions.catalogue.folding import fold, significant, without_brand, without_sizes
 from penstock.extensions.catalogue.provider import Hit, NotAsked, Provider, Query, Rejected
 from penstock.extensions.catalogue.search_events import Recorder, SearchEvent
+from penstock.extensions.catalogue.understood import Understood
+
+_FIRST_WORDS = 3
+_STRATEGIES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,3 +121,34 @@ def result_of(found: Found, names: Mapping[str, str]) -> tuple[dict[str, object]
     columns |= {"Match": found.hit.match, "Score": found.hit.score}
     source = {"provider": found.provider, "query": str(found.query), "at": found.at.isoformat()}
     return columns, {heading: source for heading, value in columns.items() if value is not None}
+
+
+def queries_for(understood: Understood, attempt: int) -> list[Query]:
+    """``attempt`` counts from 1; behind the last strategy the first comes again."""
+    brand, title = fold(understood.brand or ""), fold(understood.title or "")
+    exact: list[Query] = []
+    if understood.gtin:
+        exact.append(Query(kind="gtin", gtin=understood.gtin))
+    if understood.sku:
+        exact.append(Query(kind="sku", sku=understood.sku, brand=brand or None))
+    asked = exact + _texts(brand, title, (attempt - 1) % _STRATEGIES)
+    return [replace(query, row=understood) for query in asked]
+
+
+def providers_for(order: Sequence[str], attempt: int) -> list[str]:
+    """As chosen at first, then the next one to the front each time."""
+    turn = (attempt - 1) % len(order) if order else 0
+    return [*order[turn:], *order[:turn]]
+
+
+def _texts(brand: str, title: str, strategy: int) -> list[Query]:
+    if not title:
+        return []
+    bare = without_brand(brand, title) or title
+    if strategy == 0:
+        asked = [Query(kind="brand+title", brand=brand, title=bare)] if brand else []
+        return [*asked, Query(kind="title", title=title)]
+    shorter = without_sizes(bare) or bare
+    if strategy == 2:
+        shorter = significant(shorter, _FIRST_WORDS) or shorter
+    return [Query(kind="title", title=shorter, loose=True)]

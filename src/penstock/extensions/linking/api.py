@@ -2,9 +2,9 @@
 
 from fastapi import APIRouter
 
-from penstock.extensions.linking import api_export, api_projects, api_records, api_setup
+from penstock.extensions.linking import api_projects, api_records, api_setup
 from penstock.extensions.linking.api_ground import lifespan
 
 router = APIRouter(lifespan=lifespan)
-for _part in (api_setup, api_projects, api_records, api_export):
+for _part in (api_setup, api_projects, api_records):
     router.include_router(_part.router)

@@ -1,22 +1,26 @@
 """What the routes of projects stand on: one ``RecordLinking`` per process of the service, and who may see what."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request
 
 from penstock.console.http.actor import Actor
 from penstock.console.http.ground import ground_of
-from penstock.console.http.problems import Problem, not_found
+from penstock.console.http.problems import not_found
 from penstock.extensions.linking import projects
 from penstock.extensions.linking.project import Project
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.sources.source import SourceMisconfigured
+
+# Each takes a core while it is written; the next ones wait for their turn.
+_XLSX_AT_ONCE = 2
 
 
 @asynccontextmanager
 async def lifespan(api: FastAPI) -> AsyncIterator[None]:
     """Inside the service's own, which has opened the application."""
+    api.state.linking_xlsx_turns = asyncio.Semaphore(_XLSX_AT_ONCE)
     api.state.record_linking = linking = RecordLinking(api.state.ground.app)
     try:
         yield
@@ -50,12 +54,3 @@ async def look_at(request: Request, actor: Actor, project_id: int) -> Project:
 async def note(request: Request, actor: Actor, project: Project, act: str, **details: object) -> None:
     entry = actor.entry(f"project.{act}", kind="project", object=project.id, owner=project.owner, **details)
     await ground_of(request).note(entry)
-
-
-@contextmanager
-def source_ready() -> Iterator[None]:
-    """A source that cannot be asked is nobody's fault who calls: the sentence says what to set here."""
-    try:
-        yield
-    except SourceMisconfigured as error:
-        raise Problem(409, str(error)) from None

@@ -15,12 +15,13 @@ from penstock.console.http.ground import ground_of
 from penstock.console.http.ownership import whose
 from penstock.console.http.parameters import After, PageSize, UserId
 from penstock.console.http.problems import Problem, documented
-from penstock.extensions.linking import matching, progress, projects, ranking, removing, saving
-from penstock.extensions.linking.api_ground import look_at, note, parts, project_of, source_ready
-from penstock.extensions.linking.api_upload import uploaded
+from penstock.extensions.linking import matching, progress, projects, saving
+from penstock.extensions.linking.api_ground import look_at, note, parts, project_of
+from penstock.extensions.linking.api_setup import FORM, uploaded
 from penstock.extensions.linking.dataset import MOST_JSON_BYTES, Dataset, read_objects, read_path
+from penstock.extensions.linking.matching import Reranked
 from penstock.extensions.linking.project import Project
-from penstock.extensions.linking.ranking import Reranked
+from penstock.extensions.linking.sources.source import SourceMisconfigured
 from penstock.extensions.linking.wire import (
     CancelledBody,
     ChangedProject,
@@ -43,9 +44,8 @@ _JSON_FIELDS = ("roles", "options")
 _FORM = {
     "type": "object",
     "required": ["file"],
-    "properties": {
-        "file": {"type": "string", "format": "binary", "description": "CSV, XLSX, or a .json of rows."},
-        "form": {"type": "string", "enum": ["exact", "safe"], "description": "CSV: `safe` undoes a safe export."},
+    "properties": FORM
+    | {
         "name": {"type": "string", "maxLength": 200, "description": "Left out: that of the file."},
         "source": {"type": "string", "enum": ["wikidata", "reconciliation", "sample"]},
         "roles": {"type": "string", "description": 'JSON: {"Born": {"role": "property", "property": "P569"}}'},
@@ -137,7 +137,7 @@ async def change(request: Request, actor: Operator, project_id: ProjectId, body:
 async def delete(request: Request, actor: Operator, project_id: ProjectId) -> None:
     """With its records, candidates, decisions and tasks, also while it is being matched."""
     found = await project_of(request, actor, project_id)
-    await removing.delete(parts(request), found.id, by=actor.name)
+    await saving.delete(parts(request), found.id, by=actor.name)
     await note(request, actor, found, "delete", name=found.name)
 
 
@@ -148,8 +148,11 @@ async def match(request: Request, actor: Operator, project_id: ProjectId, body: 
     found = await project_of(request, actor, project_id)
     await require_room(ground_of(request).app, found.owner)
     scope = (body or MatchBody()).scope
-    with source_ready():
+    try:
         started = await matching.start(parts(request), found.id, scope, by=actor.name)
+    except SourceMisconfigured as error:
+        # Nobody's fault who calls: the sentence says what to set here.
+        raise Problem(409, str(error)) from None
     await note(request, actor, found, "match", scope=scope, records=started.records)
     return StartedBody.model_validate(started)
 
@@ -168,7 +171,7 @@ async def rerank(request: Request, actor: Operator, project_id: ProjectId, body:
     """All that no person decided, scored again from what the source answered before. Asks the source nothing."""
     found = await project_of(request, actor, project_id)
     options = {} if body is None else body.model_dump(exclude_none=True)
-    done = await ranking.rerank(parts(request), found.id, by=actor.name, options=options or None)
+    done = await matching.rerank(parts(request), found.id, by=actor.name, options=options or None)
     await note(request, actor, found, "rerank", records=done.records, options=options)
     return done
 
@@ -185,10 +188,9 @@ async def _from_rows(request: Request, actor: Actor) -> Project:
 
 
 async def _from_file(request: Request, actor: Actor) -> Project:
-    async with uploaded(request) as upload:
-        given = {"name": upload.called.stem[:200] or "Dataset", **_typed(upload.fields)}
-        body: NewProjectFile = validated(NewProjectFile, given)
-        dataset = await asyncio.to_thread(read_path, upload.path, upload.called.name, safe=body.form == "safe")
+    async with uploaded(request) as (path, called, fields):
+        body: NewProjectFile = validated(NewProjectFile, {"name": called.stem[:200] or "Dataset", **_typed(fields)})
+        dataset = await asyncio.to_thread(read_path, path, called.name, safe=body.form == "safe")
         return await _made(request, actor, dataset, body)
 
 

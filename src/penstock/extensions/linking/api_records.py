@@ -1,30 +1,30 @@
-"""`/api/projects/{projectId}/records`: the rows, what was found for them, and what people decide about them.
+"""`/api/projects/{projectId}/records`: the rows, what was found for them, what people decide about them; their export.
 
 Decisions are about one record or many at once. Each is audited where it is stored.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Annotated, Any, cast
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager, nullcontext
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
 from pydantic import Field
 
+from penstock.console.files.export.file_name import disposition, file_name
 from penstock.console.http.actor import Actor, Operator, Viewer
-from penstock.console.http.ground import Ground, ground_of
+from penstock.console.http.attachment import Attachment
+from penstock.console.http.ground import ground_of
 from penstock.console.http.parameters import After, Before, PageSize
 from penstock.console.http.problems import Problem, documented
-from penstock.extensions.linking import candidates, records, review
-from penstock.extensions.linking.api_ground import look_at, parts, project_of
+from penstock.extensions.linking import candidates, exporting, records, review
+from penstock.extensions.linking.api_ground import look_at, note, parts, project_of
 from penstock.extensions.linking.decisions import Undone
-from penstock.extensions.linking.project import Options
-from penstock.extensions.linking.record import Record
-from penstock.extensions.linking.records import SCORE_STEPS, Spread
-from penstock.extensions.linking.review import DecidedMeanwhile
-from penstock.extensions.linking.states import SCORED, RecordState, StateName
-from penstock.extensions.linking.wire import ProjectId
-from penstock.extensions.linking.wire_records import (
+from penstock.extensions.linking.record import SCORED, RecordState, StateName
+from penstock.extensions.linking.records import SCORE_STEPS
+from penstock.extensions.linking.review import DecidedMeanwhile, Move
+from penstock.extensions.linking.wire import (
     MOST_NUMBER,
     AcceptBody,
     AcceptedManyBody,
@@ -33,6 +33,7 @@ from penstock.extensions.linking.wire_records import (
     DecidedBody,
     DecisionPage,
     NoteBody,
+    ProjectId,
     RecordBody,
     RecordDetail,
     RecordNumber,
@@ -56,6 +57,21 @@ Numbers = Annotated[
     list[Annotated[int, Field(ge=1, le=MOST_NUMBER)]] | None,
     Query(alias="number", max_length=200, description="Just these, whatever state they are in; several may be given."),
 ]
+MEDIA_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "json": "application/json",
+}
+_FILE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The file, as an attachment. `X-Penstock-Manifest`: how many cells the sheet `Manifest` names.",
+        "content": {kind.partition(";")[0]: {"schema": {"type": "string"}} for kind in MEDIA_TYPES.values()},
+    }
+}
+Form = Annotated[
+    Literal["exact", "safe"],
+    Query(description="CSV: `safe` puts an apostrophe before cells that a spreadsheet would run as formulas."),
+]
 # Of each state: enough for a picture, and read within a moment.
 MOST_SCORES = 20_000
 
@@ -77,65 +93,31 @@ async def list_records(
     if sum(one is not None for one in (after, before, from_number, numbers)) > 1:
         raise Problem(400, "Give one of `after`, `before`, `fromNumber` and `number`: each says where the page is.")
     states = None if statuses is None else [RecordState[one] for one in statuses]
-    listing = _Listing(ground_of(request), actor, project.id, states)
-    if numbers is not None:
-        return await listing.now(numbers)
-    if before is not None:
-        return await listing.ending(before, page_size)
-    return await listing.starting(after, from_number, page_size)
-
-
-class _Listing:
-    """Pages of one project's records in some states."""
-
-    def __init__(self, ground: Ground, actor: Actor, project_id: int, states: list[RecordState] | None) -> None:
-        self._ground = ground
-        self._actor = actor
-        self._project_id = project_id
-        self._states = states
-        self._query = ("records", project_id, sorted(one.name for one in states or []))
-
-    async def now(self, numbers: Sequence[int]) -> RecordPage:
-        async with self._ground.app.connection() as connection:
-            found = await records.of_numbers(connection, self._project_id, numbers)
-        return self._page(found, previous=False, more=False)
-
-    async def ending(self, before: str, size: int) -> RecordPage:
-        async with self._ground.app.connection() as connection:
-            found = await records.page_before(
-                connection, self._project_id, states=self._states, before=self._place(before), limit=size + 1
-            )
-        return self._page(found[-size:], previous=len(found) > size, more=True)
-
-    async def starting(self, after: str | None, from_number: int | None, size: int) -> RecordPage:
-        place = 0 if after is None else self._place(after)
-        place = place if from_number is None else from_number - 1
-        async with self._ground.app.connection() as connection:
-            found = await records.page(connection, self._project_id, states=self._states, after=place, limit=size + 1)
-            previous = after is not None
+    listed = ground_of(request).listing(actor.name, "records", project.id, sorted(one.name for one in states or []))
+    previous, more = after is not None, before is not None
+    async with ground_of(request).app.connection() as connection:
+        if numbers is not None:
+            found = await records.of_numbers(connection, project.id, numbers)
+        elif before is not None:
+            number = listed.behind(before)
+            found = await records.page_before(connection, project.id, states=states, before=number, limit=page_size + 1)
+            previous, found = len(found) > page_size, found[-page_size:]
+        else:
+            number = listed.behind(after, 0) if from_number is None else from_number - 1
+            found = await records.page(connection, project.id, states=states, after=number, limit=page_size + 1)
+            more, found = len(found) > page_size, found[:page_size]
             if from_number is not None and from_number > 1:
                 previous = bool(
-                    await records.page_before(
-                        connection, self._project_id, states=self._states, before=from_number, limit=1
-                    )
+                    await records.page_before(connection, project.id, states=states, before=from_number, limit=1)
                 )
-        return self._page(found[:size], previous=previous, more=len(found) > size)
-
-    def _place(self, cursor: str) -> int:
-        return cast("int", self._ground.cursors.take(self._actor.name, self._query, cursor)[0])
-
-    def _cursor(self, record: Record) -> str:
-        return self._ground.cursors.give(self._actor.name, self._query, [record.number])
-
-    def _page(self, found: Sequence[Record], *, previous: bool, more: bool) -> RecordPage:
-        start, end = (self._cursor(found[0]), self._cursor(found[-1])) if found else (None, None)
-        return RecordPage(
-            items=[RecordBody.model_validate(one) for one in found],
-            next_cursor=end if more else None,
-            previous_cursor=start if previous else None,
-            start_cursor=start,
-            end_cursor=end,
-        )
+    start, end = (listed.cursor(found[0].number), listed.cursor(found[-1].number)) if found else (None, None)
+    return RecordPage(
+        items=[RecordBody.model_validate(one) for one in found],
+        next_cursor=end if more else None,
+        previous_cursor=start if previous else None,
+        start_cursor=start,
+        end_cursor=end,
+    )
 
 
 @router.get("/{projectId}/scores", operation_id="getScores")
@@ -144,10 +126,7 @@ async def scores(request: Request, actor: Viewer, project_id: ProjectId) -> Scor
     project = await look_at(request, actor, project_id)
     async with ground_of(request).app.connection() as connection:
         found = await records.scores(connection, project.id, SCORED, MOST_SCORES)
-    return _scores_body(found, parts(request).options_of(project))
-
-
-def _scores_body(found: Sequence[Spread], options: Options) -> ScoresBody:
+    options = parts(request).options_of(project)
     counts = {(one.state, one.step): one.count for one in found}
     looked = Counter[RecordState]()
     for one in found:
@@ -157,9 +136,7 @@ def _scores_body(found: Sequence[Spread], options: Options) -> ScoresBody:
             ScoreStep(
                 from_score=step / SCORE_STEPS,
                 to_score=(step + 1) / SCORE_STEPS,
-                review=counts.get((RecordState.REVIEW, step), 0),
-                accepted=counts.get((RecordState.ACCEPTED, step), 0),
-                no_candidate=counts.get((RecordState.NO_CANDIDATE, step), 0),
+                **{state.name.lower(): counts.get((state, step), 0) for state in SCORED},
             )
             for step in range(SCORE_STEPS)
         ],
@@ -192,15 +169,10 @@ async def history(
     """Who decided what, newest first; also what was undone."""
     ground = ground_of(request)
     project = await look_at(request, actor, project_id)
-    query = ("history", project.id, number)
-    before = None if after is None else cast("int", ground.cursors.take(actor.name, query, after)[0])
-    found = await review.history(parts(request), project.id, number, before=before, limit=page_size + 1)
-    page = found[:page_size]
-    last = page[-1].decision_id if len(found) > page_size else None
-    return DecisionPage(
-        items=page,
-        next_cursor=None if last is None else ground.cursors.give(actor.name, query, [last]),
-    )
+    listed = ground.listing(actor.name, "history", project.id, number)
+    found = await review.history(parts(request), project.id, number, before=listed.behind(after), limit=page_size + 1)
+    shown, following = listed.page(found, page_size, lambda one: one.decision_id)
+    return DecisionPage(items=list(shown), next_cursor=following)
 
 
 @router.post("/{projectId}/records/{number}/accept", operation_id="acceptRecord", responses=_DECIDED)
@@ -208,11 +180,7 @@ async def accept(
     request: Request, actor: Operator, project_id: ProjectId, number: RecordNumber, body: AcceptBody | None = None
 ) -> DecidedBody:
     """409 where it is being matched, or somebody else decided: `current` is what they made of it."""
-    project = await project_of(request, actor, project_id)
-    entity = None if body is None else body.entity
-    with _told():
-        done = await review.accept(parts(request), project.id, number, actor.by, entity=entity, **_seen_and_note(body))
-    return DecidedBody.model_validate(done)
+    return await _decided(request, actor, project_id, number, "accept", body, None if body is None else body.entity)
 
 
 @router.post("/{projectId}/records/{number}/reject", operation_id="rejectRecord", responses=_DECIDED)
@@ -220,10 +188,7 @@ async def reject(
     request: Request, actor: Operator, project_id: ProjectId, number: RecordNumber, body: DecideBody | None = None
 ) -> DecidedBody:
     """None of the candidates is it."""
-    project = await project_of(request, actor, project_id)
-    with _told():
-        done = await review.reject(parts(request), project.id, number, actor.by, **_seen_and_note(body))
-    return DecidedBody.model_validate(done)
+    return await _decided(request, actor, project_id, number, "reject", body)
 
 
 @router.post("/{projectId}/records/{number}/reopen", operation_id="reopenRecord", responses=_DECIDED)
@@ -231,10 +196,7 @@ async def reopen(
     request: Request, actor: Operator, project_id: ProjectId, number: RecordNumber, body: DecideBody | None = None
 ) -> DecidedBody:
     """To be reviewed again. Runs and rankings may change it from now on."""
-    project = await project_of(request, actor, project_id)
-    with _told():
-        done = await review.reopen(parts(request), project.id, number, actor.by, **_seen_and_note(body))
-    return DecidedBody.model_validate(done)
+    return await _decided(request, actor, project_id, number, "reopen", body)
 
 
 @router.post("/{projectId}/records/{number}/note", operation_id="noteRecord", responses=_DECIDED)
@@ -265,9 +227,46 @@ async def undo(request: Request, actor: Operator, project_id: ProjectId, body: U
         return await review.undo(parts(request), project.id, actor.by, batch=body.batch, number=body.record)
 
 
-def _seen_and_note(body: DecideBody | None) -> dict[str, Any]:
+@router.post("/{projectId}/export", operation_id="exportProject", responses=_FILE, response_class=StreamingResponse)
+async def export(
+    request: Request,
+    actor: Viewer,
+    project_id: ProjectId,
+    format: Annotated[Literal["csv", "xlsx", "json"], Query(description="What to write.")] = "csv",
+    form: Form = "exact",
+    bom: Annotated[bool, Query(description="CSV: begin with a byte order mark, as some spreadsheets want it.")] = False,
+) -> StreamingResponse:
+    """The columns as they came in, then `match_state`, `match_id`, `match_label`, `match_score`, `match_gap`,
+    `decided_by`, `decided_at`, `note`; in the order of the rows."""
+    project = await project_of(request, actor, project_id)
+    await note(request, actor, project, "export", format=format, form=form)
+    headers = {"Content-Disposition": disposition(file_name(project.id, {"name": project.name}, format))}
+    held = AsyncExitStack()
+    made = exporting.export(parts(request), project, exporting.FileFormat(format), safe=form == "safe", mark=bom)
+    async with request.app.state.linking_xlsx_turns if format == "xlsx" else nullcontext():
+        file = await held.enter_async_context(made)
+    if file.size_bytes is not None:
+        headers |= {"X-Penstock-Manifest": str(file.manifest), "Content-Length": str(file.size_bytes)}
+    return Attachment(file.chunks, held, headers, MEDIA_TYPES[format])
+
+
+async def _decided(
+    request: Request,
+    actor: Actor,
+    project_id: int,
+    number: int,
+    move: Move,
+    body: DecideBody | None,
+    entity: str | None = None,
+) -> DecidedBody:
+    project = await project_of(request, actor, project_id)
     given = body or DecideBody()
-    return {"seen": None if given.seen is None else given.seen.seen(), "note": given.note}
+    seen = None if given.seen is None else given.seen.seen()
+    with _told():
+        done = await review.decide(
+            parts(request), project.id, number, move, actor.by, entity=entity, seen=seen, note=given.note
+        )
+    return DecidedBody.model_validate(done)
 
 
 @contextmanager

@@ -1,26 +1,28 @@
 """For who sets a project up: how a dataset looks before it is stored, and which sources can be asked."""
 
 import asyncio
-from contextlib import suppress
+import shutil
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO, Literal
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request
 from pydantic import Field
+from starlette.datastructures import UploadFile
 
 from penstock.console.files.preview import CAPS, MOST_BYTES
 from penstock.console.files.refused import FileRefused
 from penstock.console.http.actor import Operator, Viewer
-from penstock.console.http.bodies import takes, validated
+from penstock.console.http.bodies import form_of, takes, text_fields, validated
 from penstock.console.http.ground import ground_of
-from penstock.console.http.problems import documented
+from penstock.console.http.problems import Problem, documented
 from penstock.console.http.wire import Wire
 from penstock.extensions.linking.api_ground import parts
-from penstock.extensions.linking.api_upload import uploaded
-from penstock.extensions.linking.dataset import is_json, read_path
-from penstock.extensions.linking.guessing import Guess, guess
+from penstock.extensions.linking.dataset import Guess, guess, is_json, read_path
 from penstock.extensions.linking.project import SOURCES, Options
 from penstock.extensions.linking.settings import LinkingSettings
 from penstock.extensions.linking.shared import RecordLinking
@@ -64,14 +66,11 @@ class LinkingBody(Wire):
     max_records: int
 
 
-_FORM = {
-    "type": "object",
-    "required": ["file"],
-    "properties": {
-        "file": {"type": "string", "format": "binary", "description": "CSV, XLSX, or a .json of rows."},
-        "form": {"type": "string", "enum": ["exact", "safe"], "description": "CSV: `safe` undoes a safe export."},
-    },
+FORM = {
+    "file": {"type": "string", "format": "binary", "description": "CSV, XLSX, or a .json of rows."},
+    "form": {"type": "string", "enum": ["exact", "safe"], "description": "CSV: `safe` undoes a safe export."},
 }
+_FORM = {"type": "object", "required": ["file"], "properties": FORM}
 _REQUEST = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}
 
 
@@ -80,10 +79,10 @@ _REQUEST = {"requestBody": {"required": True, "content": {"multipart/form-data":
 async def preview(request: Request, actor: Operator) -> DatasetPreview:
     """The first rows of a file and what its columns probably are. Nothing is stored. The beginning of a large CSV is
     enough: no more than these rows are read of it."""
-    async with uploaded(request) as upload:
-        fields: PreviewFields = validated(PreviewFields, upload.fields)
+    async with uploaded(request) as (path, called, given):
+        fields: PreviewFields = validated(PreviewFields, given)
         async with ground_of(request).preview_turns:
-            return await asyncio.to_thread(_looked_at, upload.path, upload.called.name, safe=fields.form == "safe")
+            return await asyncio.to_thread(_looked_at, path, called.name, safe=fields.form == "safe")
 
 
 @router.get("/linking", operation_id="getLinking")
@@ -130,3 +129,27 @@ def _source(shared: RecordLinking, name: str) -> LinkingSource:
         host = urlsplit(address or "").hostname
     pages = f"https://{_WIKIDATA_HOST}/wiki/" if name == "wikidata" and host == _WIKIDATA_HOST else None
     return LinkingSource(name=name, host=host, problem=problem, pages=pages)
+
+
+@asynccontextmanager
+async def uploaded(request: Request) -> AsyncIterator[tuple[Path, Path, Mapping[str, Any]]]:
+    """A dataset as a file in a form: where it is kept while it is read, how the client named it, and the other fields
+    of the form, as text."""
+    form = await form_of(request, most_files=1)
+    try:
+        uploads = [part for part in form.getlist("file") if isinstance(part, UploadFile)]
+        if len(uploads) != 1:
+            raise Problem(400, "The form needs one field `file` with a CSV, XLSX or JSON file in it.")
+        called = Path(uploads[0].filename or "Dataset")
+        fields = text_fields(form.multi_items())
+        with TemporaryDirectory(prefix="penstock-linking-") as folder:
+            path = Path(folder) / "upload"
+            await asyncio.to_thread(_keep, uploads[0].file, path)
+            yield path, called, fields
+    finally:
+        await form.close()
+
+
+def _keep(file: BinaryIO, path: Path) -> None:
+    with path.open("wb") as kept:
+        shutil.copyfileobj(file, kept)

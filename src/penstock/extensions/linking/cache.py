@@ -6,12 +6,25 @@ from typing import Any
 
 import orjson
 
-from penstock.extensions.linking.entity import Entity
-from penstock.extensions.linking.entity_json import from_json, to_json
+from penstock.extensions.linking.entity import Entity, from_json, to_json
+from penstock.extensions.linking.project import Project, types_key
 from penstock.storage.queries import load
 
 _sql = load("cache", "penstock.extensions.linking")
 Connection = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """As it was when the run began: types that change meanwhile are asked for by the next run."""
+
+    language: str
+    query: str
+    types: tuple[str, ...]
+
+    @property
+    def types_key(self) -> str:
+        return types_key(self.types)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +33,16 @@ class Answer:
 
     ids: tuple[str, ...]
     scores: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Course:
+    """What came of a name. ``asked``: answers that were not cached, by language; ``entities``: what came along."""
+
+    language: str
+    answer: Answer
+    asked: dict[str, Answer] = field(default_factory=dict)
+    entities: dict[str, Entity | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +54,11 @@ class Demand:
 
 
 async def answer(
-    connection: Connection, *, source: str, language: str, query: str, types: str, days: float, candidates: int
+    connection: Connection, source: str, question: Question, *, days: float, candidates: int
 ) -> Answer | None:
     """None: nobody asked, too long ago, or for fewer candidates."""
-    row = await connection.fetchrow(_sql.answer, source, language, query, types, days, candidates)
+    asked = (question.language, question.query, question.types_key)
+    row = await connection.fetchrow(_sql.answer, source, *asked, days, candidates)
     return None if row is None else _answer(row)
 
 
@@ -49,25 +73,22 @@ async def answers(
 
 async def answered(
     connection: Connection,
+    project: Project,
+    question: Question,
+    course: Course,
     *,
-    project_id: int,
-    run: int,
-    language: str,
-    query: str,
-    types: str,
-    asked: Mapping[str, Answer],
-    answer: Answer,
-    answered_in: str,
     candidates: int,
     days: float,
     languages: Sequence[str],
 ) -> int | None:
-    """``types``: the key of what was asked. ``asked``: by language, what was not cached. ``languages``: what the
-    entities have to be told in. Returns how many of them nobody had asked for; None: the project is not in that run any
-    more, and nothing was written."""
-    kept = [{"language": one, "ids": found.ids, "scores": dict(found.scores) or None} for one, found in asked.items()]
-    texts = (orjson.dumps(kept).decode(), list(answer.ids), days, answered_in, candidates, list(languages), types)
-    row = await connection.fetchrow(_sql.answered, project_id, run, language, query, *texts)
+    """``languages``: what the entities have to be told in. Returns how many of them nobody had asked for; None: the
+    project is not in that run any more, and nothing was written."""
+    kept = [
+        {"language": one, "ids": found.ids, "scores": dict(found.scores) or None} for one, found in course.asked.items()
+    ]
+    asked = (project.id, project.run, question.language, question.query, orjson.dumps(kept).decode())
+    told = (list(course.answer.ids), days, course.language, candidates, list(languages), question.types_key)
+    row = await connection.fetchrow(_sql.answered, *asked, *told)
     return row["new"] if row["held"] else None
 
 
@@ -135,6 +156,19 @@ async def pass_on(connection: Connection, source: str, ids: Sequence[str], *, ol
 
 async def give_up(connection: Connection, source: str, ids: Sequence[str]) -> None:
     await connection.execute(_sql.give_up, source, ids)
+
+
+async def forget_searches(connection: Connection, days: float, most: int) -> int:
+    """How many there were."""
+    return _count(await connection.execute(_sql.forget_searches, days, most))
+
+
+async def forget_entities(connection: Connection, days: float, most: int) -> int:
+    return _count(await connection.execute(_sql.forget_entities, days, most))
+
+
+def _count(said: str) -> int:
+    return int(said.rpartition(" ")[2])
 
 
 def _answer(row: Any) -> Answer:

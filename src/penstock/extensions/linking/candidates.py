@@ -1,16 +1,31 @@
 """Candidates in the database. One function per query of ``sql/candidates.sql``."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from penstock.extensions.linking.record import Candidate
 from penstock.extensions.linking.scoring.score import Part, Scored
+from penstock.insight.record import WIRE
 from penstock.storage.queries import load
 
 _sql = load("candidates", "penstock.extensions.linking")
 Connection = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """``parts``: the steps of the waterfall."""
+
+    __pydantic_config__ = WIRE
+
+    rank: int
+    entity: str
+    label: str
+    description: str | None
+    score: float
+    parts: tuple[Part, ...]
 
 
 async def of_record(connection: Connection, record_id: int) -> list[Candidate]:

@@ -1,4 +1,4 @@
-"""Datasets: rows of a CSV, an XLSX or JSON, and what their columns mean."""
+"""Datasets: rows of a CSV, an XLSX or JSON, and what their columns mean, or probably mean: a guess is a suggestion."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ from penstock.console.files.export.formulas import unguard
 from penstock.console.files.refused import FileRefused
 from penstock.errors import UsageError
 from penstock.extensions.linking.project import ROLES, Role
+from penstock.insight.record import WIRE
 from penstock.insight.wording import counted
 
 # JSON is read whole; larger datasets come as CSV or XLSX.
@@ -45,6 +46,35 @@ _SUGGESTED_PROPERTIES = {
     "P214": ("viaf",),
     "P496": ("orcid",),
 }
+_ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
+_POINT = re.compile(r"\(?\s*[-+]?\d{1,2}\.\d+\s*[,; ]\s*[-+]?\d{1,3}\.\d+\s*\)?")
+_ORCID = re.compile(r"(https://orcid\.org/)?\d{4}-\d{4}-\d{4}-\d{3}[\dX]")
+_ENTITY = re.compile(r"Q[1-9]\d{0,11}")
+_DATE = re.compile(r"[-+]?\d{1,4}([-/.]\d{1,2}){0,2}([-/.]\d{1,4})?|\d{1,2}\.? \w+ \d{4}")
+# What a property's column is often called in part, in a few languages, and how its values look then.
+_PARTS: tuple[tuple[str, re.Pattern[str] | None, tuple[str, ...]], ...] = (
+    ("P569", _DATE, ("birth", "born", "geburt", "geboren", "naissance", "nacimiento", "nascita")),
+    ("P570", _DATE, ("death", "died", "gestorben", "todes", "deces", "décès", "muerte", "morte")),
+    ("P571", _DATE, ("found", "incept", "establish", "gründung", "gegründet", "fondation")),
+    ("P17", None, ("country", "land", "pays", "país", "paese")),
+    ("P27", None, ("nationalit", "citizen")),
+    ("P106", None, ("occupation", "profession", "beruf", "métier")),
+    ("P214", None, ("viaf",)),
+    ("P213", None, ("isni",)),
+    ("P227", None, ("gnd",)),
+    ("P1566", None, ("geonames",)),
+    ("P1082", None, ("population", "einwohner")),
+)
+_BY_LOOK: tuple[tuple[str, re.Pattern[str], str], ...] = (
+    ("P496", _ORCID, "its values look like ORCID iDs"),
+    ("P625", _POINT, "its values look like coordinates"),
+    ("P856", _ADDRESS, "its values are web addresses"),
+)
+_NAMES = ("name", "nom", "nombre", "nome", "titel", "titre")
+_NOT_NAMES = ("file", "user", "datei", "alias")
+# So many of the values have to look like it: a few are always odd.
+_MOST_OF_THEM = 0.8
+_LONGEST_NAME = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,22 +90,11 @@ def is_json(name: str) -> bool:
 
 
 def read_path(path: Path, name: str, *, safe: bool = False, caps: Caps = xlsx_rows.CAPS) -> Dataset:
-    """``name``: what the file was called; one that ends in .json holds an array of objects. ``safe``: it is a CSV of
-    that form, as exports write it. ``caps``: of what reads a workbook. Blocks while it reads."""
+    """``name``: what the file was called; one that ends in .json holds an array of objects, others are told by what
+    they hold. ``safe``: it is a CSV of that form, as exports write it, whose apostrophes before what looks like a
+    formula are taken away again. ``caps``: of what reads a workbook. Blocks while it reads."""
     if is_json(name):
         return read_objects(_parsed(path))
-    return _checked(read_file(path, safe=safe, caps=caps))
-
-
-def read_objects(rows: Sequence[Any]) -> Dataset:
-    if not rows:
-        raise FileRefused("there are no rows.", "Give at least one.")
-    return _checked(read_rows(rows))
-
-
-def read_file(path: Path, *, safe: bool = False, caps: Caps = xlsx_rows.CAPS) -> Dataset:
-    """By what the file holds, not by what it is called; raises :class:`FileRefused` where it can be neither. ``safe``:
-    a CSV that was exported so, whose apostrophes before what looks like a formula are taken away again."""
     with path.open("rb") as file:
         head = file.read(csv_rows.HEAD_BYTES)
     if not head:
@@ -90,8 +109,10 @@ def read_file(path: Path, *, safe: bool = False, caps: Caps = xlsx_rows.CAPS) ->
     return _of_cells([unguard(column) for column in shape.columns], rows)
 
 
-def read_rows(rows: Sequence[Mapping[str, Any]]) -> Dataset:
+def read_objects(rows: Sequence[Mapping[str, Any]]) -> Dataset:
     """JSON objects. Columns in the order in which they first appear."""
+    if not rows:
+        raise FileRefused("there are no rows.", "Give at least one.")
     columns: dict[str, None] = {}
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
@@ -99,7 +120,7 @@ def read_rows(rows: Sequence[Mapping[str, Any]]) -> Dataset:
         columns.update(dict.fromkeys(str(column) for column in row))
     if len(columns) > csv_rows.MOST_COLUMNS:
         raise FileRefused(f"there are {len(columns):,} columns.", f"At most {csv_rows.MOST_COLUMNS:,} are read.")
-    return Dataset(columns=tuple(columns), rows=_of_objects(rows))
+    return _checked(Dataset(columns=tuple(columns), rows=_of_objects(rows)))
 
 
 def suggested_roles(columns: Sequence[str]) -> dict[str, Role]:
@@ -199,7 +220,7 @@ def _of_cells(columns: Sequence[str], rows: Iterator[list[str]]) -> Dataset:
                 )
             yield _row(number, dict(zip(columns, cells, strict=False)))
 
-    return Dataset(columns=tuple(columns), rows=named())
+    return _checked(Dataset(columns=tuple(columns), rows=named()))
 
 
 def _of_objects(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
@@ -237,3 +258,75 @@ def _text(value: Any, number: int, column: str) -> str:
     raise FileRefused(
         f"column {column[:100]!r} holds an object.", "Use texts, numbers, or lists of them.", row=number, column=column
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guess(Role):
+    """`because`: why it is taken for that, for people."""
+
+    __pydantic_config__ = WIRE
+
+    because: str
+
+
+def guess(columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> dict[str, Guess]:
+    """``rows``: the first ones. Columns without a role are left out."""
+    found = {
+        column: Guess(role=one.role, property=one.property, because="its name says so")
+        for column, one in suggested_roles(columns).items()
+    }
+    for column in columns:
+        if column not in found and (one := _property(column, _values(column, rows))) is not None:
+            found[column] = one
+    if not any(one.role == "name" for one in found.values()):
+        found |= _name([column for column in columns if column not in found], rows)
+    if not any(one.role == "type" for one in found.values()):
+        found |= _type([column for column in columns if column not in found], rows)
+    return found
+
+
+def _property(column: str, values: Sequence[str]) -> Guess | None:
+    folded = column.casefold()
+    for name, look, parts in _PARTS:
+        if any(part in folded for part in parts) and (look is None or _mostly(look, values)):
+            return Guess(role="property", property=name, because="its name sounds like it")
+    for name, look, because in _BY_LOOK:
+        if values and _mostly(look, values):
+            return Guess(role="property", property=name, because=because)
+    return None
+
+
+def _name(columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> dict[str, Guess]:
+    """One that is called so in part, or else the one with the most different texts."""
+    for column in columns:
+        folded = column.casefold()
+        if any(part in folded for part in _NAMES) and not any(part in folded for part in _NOT_NAMES):
+            return {column: Guess(role="name", because="its name sounds like it")}
+    texts = {column: len({one for one in _values(column, rows) if _is_text(one)}) for column in columns}
+    best = max(texts, key=lambda column: texts[column], default=None)
+    if best is None or not texts[best]:
+        return {}
+    return {best: Guess(role="name", because="it has the most different texts")}
+
+
+def _type(columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> dict[str, Guess]:
+    """Ids that repeat are kinds; ids that do not are something else, perhaps what is looked for."""
+    for column in columns:
+        values = _values(column, rows)
+        if len(values) > 2 and _mostly(_ENTITY, values) and len(set(values)) <= len(values) // 2:
+            return {column: Guess(role="type", because="a few ids of the source, again and again")}
+    return {}
+
+
+def _values(column: str, rows: Sequence[Mapping[str, str]]) -> list[str]:
+    return [text for row in rows if (text := row.get(column, "").strip())]
+
+
+def _mostly(look: re.Pattern[str], values: Sequence[str]) -> bool:
+    """A column of which nothing is known contradicts nothing."""
+    return sum(look.fullmatch(one) is not None for one in values) >= _MOST_OF_THEM * len(values)
+
+
+def _is_text(value: str) -> bool:
+    letters = sum(one.isalpha() for one in value)
+    return len(value) <= _LONGEST_NAME and 2 * letters > len(value) and not _ADDRESS.match(value)

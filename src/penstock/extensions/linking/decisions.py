@@ -7,11 +7,9 @@ from uuid import UUID
 
 import orjson
 
-from penstock.extensions.linking.entity import Entity
-from penstock.extensions.linking.entity_json import from_json
-from penstock.extensions.linking.record import Record
+from penstock.extensions.linking.entity import Entity, from_json
+from penstock.extensions.linking.record import Record, RecordState, StateName
 from penstock.extensions.linking.records import SCORE_STEPS, RecordNotFound, record_of
-from penstock.extensions.linking.states import RecordState, StateName
 from penstock.insight.record import WIRE
 from penstock.storage.queries import load
 
@@ -87,34 +85,25 @@ async def set_note(connection: Connection, project_id: int, number: int, note: s
 
 
 async def accept_above(
-    connection: Connection, project_id: int, *, min_score: float, min_gap: float, batch: UUID, by: str
+    connection: Connection, project_id: int, min_score: float, min_gap: float, *, batch: UUID, by: str
 ) -> int:
     count: int = await connection.fetchval(_sql.accept_above, project_id, min_score, min_gap, batch, by)
     return count
 
 
-async def above(
-    connection: Connection, project_id: int, *, min_score: float, min_gap: float, limit: int
+async def near(
+    connection: Connection, project_id: int, min_score: float, min_gap: float, *, taken: bool, limit: int
 ) -> list[Record]:
-    return [record_of(row) for row in await connection.fetch(_sql.above, project_id, min_score, min_gap, limit)]
+    """What ``accept_above`` takes or leaves, those nearest to the threshold first."""
+    query = _sql.above if taken else _sql.below
+    return [record_of(row) for row in await connection.fetch(query, project_id, min_score, min_gap, limit)]
 
 
-async def below(
-    connection: Connection, project_id: int, *, min_score: float, min_gap: float, limit: int
-) -> list[Record]:
-    return [record_of(row) for row in await connection.fetch(_sql.below, project_id, min_score, min_gap, limit)]
-
-
-async def histogram(connection: Connection, project_id: int, *, min_score: float, min_gap: float) -> list[Step]:
+async def histogram(connection: Connection, project_id: int, min_score: float, min_gap: float) -> list[Step]:
     rows = await connection.fetch(_sql.histogram, project_id, min_score, min_gap)
     return [
-        Step(
-            from_score=row["step"] / SCORE_STEPS,
-            to_score=(row["step"] + 1) / SCORE_STEPS,
-            waiting=row["waiting"],
-            taken=row["taken"],
-        )
-        for row in rows
+        Step(from_score=step / SCORE_STEPS, to_score=(step + 1) / SCORE_STEPS, waiting=waiting, taken=taken)
+        for step, waiting, taken in rows
     ]
 
 

@@ -28,16 +28,6 @@ from penstock.extensions.linking.shared import RecordLinking
 
 PAGE_ROWS = 2000
 _CHUNK_BYTES = 256 * 1024
-MATCH_COLUMNS = (
-    "match_state",
-    "match_id",
-    "match_label",
-    "match_score",
-    "match_gap",
-    "decided_by",
-    "decided_at",
-    "note",
-)
 _SHEET_ROWS = 1_048_576
 _MOST_COLUMNS = 16_384
 _MARK = b"\xef\xbb\xbf"
@@ -51,6 +41,24 @@ class FileFormat(StrEnum):
     csv = "csv"
     xlsx = "xlsx"
     json = "json"
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, _DIGITS)
+
+
+# ``decided_by`` is empty where the scores alone decided.
+_MATCH: dict[str, Callable[[Record], Value]] = {
+    "match_state": lambda one: one.state.name,
+    "match_id": lambda one: one.entity,
+    "match_label": lambda one: one.label,
+    "match_score": lambda one: _rounded(one.score),
+    "match_gap": lambda one: _rounded(one.gap),
+    "decided_by": lambda one: one.decided_by,
+    "decided_at": lambda one: None if one.decided_at is None else one.decided_at.isoformat(),
+    "note": lambda one: one.note,
+}
+MATCH_COLUMNS = tuple(_MATCH)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,16 +83,14 @@ async def export(
 ) -> AsyncIterator[Export]:
     """CSV: with ``safe``, cells that a spreadsheet would run as formulas get an apostrophe; with ``mark``, a byte order
     mark comes first."""
-    match format:
-        case FileFormat.xlsx:
-            async with _workbook(linking, project, told) as made:
-                yield made
-        case FileFormat.json:
-            async with aclosing(_json(linking, project, told)) as chunks:
-                yield Export(chunks=chunks)
-        case FileFormat.csv:
-            async with aclosing(_csv(linking, project, safe, mark, told)) as chunks:
-                yield Export(chunks=chunks)
+    if format is FileFormat.xlsx:
+        async with _workbook(linking, project, told) as made:
+            yield made
+        return
+    as_json = format is FileFormat.json
+    written = _json(linking, project, told) if as_json else _csv(linking, project, safe, mark, told)
+    async with aclosing(written) as chunks:
+        yield Export(chunks=chunks)
 
 
 def headings(project: Project) -> list[str]:
@@ -94,19 +100,7 @@ def headings(project: Project) -> list[str]:
 
 
 def cells(project: Project, record: Record) -> list[Value]:
-    """``decided_by`` is empty where the scores alone decided."""
-    decided_at = None if record.decided_at is None else record.decided_at.isoformat()
-    return [
-        *(record.cells.get(column) for column in project.columns),
-        record.state.name,
-        record.entity,
-        record.label,
-        _rounded(record.score),
-        _rounded(record.gap),
-        record.decided_by,
-        decided_at,
-        record.note,
-    ]
+    return [*(record.cells.get(column) for column in project.columns), *(read(record) for read in _MATCH.values())]
 
 
 async def _csv(
@@ -142,11 +136,9 @@ async def _workbook(linking: RecordLinking, project: Project, told: Told | None)
 
     def drawn() -> Iterator[Record]:
         after = 0
-        while page := asyncio.run_coroutine_threadsafe(_page(linking, project.id, after), loop).result():
+        while page := asyncio.run_coroutine_threadsafe(_page(linking, project.id, after, told), loop).result():
             yield from page
             after = page[-1].number
-            if told is not None:
-                loop.call_soon_threadsafe(told, after)
 
     with tempfile.TemporaryDirectory(prefix="penstock-linking-") as folder, Manifest() as manifest:
         path = Path(folder) / "export.xlsx"
@@ -182,14 +174,14 @@ async def _chunks(file: BinaryIO) -> AsyncGenerator[bytes, None]:
 
 async def _pages(linking: RecordLinking, project_id: int, told: Told | None) -> AsyncIterator[list[Record]]:
     after = 0
-    while page := await _page(linking, project_id, after):
+    while page := await _page(linking, project_id, after, told):
         yield page
         after = page[-1].number
-        if told is not None:
-            told(after)
 
 
-async def _page(linking: RecordLinking, project_id: int, after: int) -> list[Record]:
+async def _page(linking: RecordLinking, project_id: int, after: int, told: Told | None) -> list[Record]:
+    if after and told is not None:
+        told(after)
     async with linking.app.connection() as connection:
         return await records.page(connection, project_id, after=after, limit=PAGE_ROWS)
 
@@ -197,7 +189,3 @@ async def _page(linking: RecordLinking, project_id: int, after: int) -> list[Rec
 def _text(value: Value, safe: bool) -> str:
     text = "" if value is None else str(value)
     return guard(text) if safe and isinstance(value, str) else text
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, _DIGITS)

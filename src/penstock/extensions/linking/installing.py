@@ -3,17 +3,15 @@
 from typing import Any
 
 from penstock import Context, Penstock
-from penstock.extensions.linking.abandoned import settle_all
-from penstock.extensions.linking.ageing import forget_old
-from penstock.extensions.linking.failing import MAX_ATTEMPTS, RETRY
+from penstock.extensions.linking.cache import Question
 from penstock.extensions.linking.fetching import fetch
-from penstock.extensions.linking.names import FETCH, SCORE, SEARCH, WATCH
-from penstock.extensions.linking.removing import remove_deleted
+from penstock.extensions.linking.saving import forget_old, remove_deleted
 from penstock.extensions.linking.scoring_records import score
-from penstock.extensions.linking.searching import Question, search
+from penstock.extensions.linking.searching import search
 from penstock.extensions.linking.settings import LinkingSettings
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.watching import watch
+from penstock.extensions.linking.stages import FETCH, MAX_ATTEMPTS, RETRY, SCORE, SEARCH, WATCH
+from penstock.extensions.linking.watching import settle_all, watch
 
 
 def install(app: Penstock, shared: RecordLinking | None = None) -> RecordLinking:

@@ -1,4 +1,4 @@
-"""Starts and stops the matching of a project's records.
+"""Starts and stops the matching of a project's records, and ranks them again from the cache.
 
 A start reads the records it may take, groups them by what the source is asked, and stores one task per group, all in
 one transaction: a run is there as a whole or not at all. What the tasks do is in ``searching``, ``fetching`` and
@@ -6,7 +6,7 @@ one transaction: a run is there as a whole or not at all. What the tasks do is i
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
@@ -16,15 +16,19 @@ import orjson
 from penstock import IllegalMove
 from penstock.control import jobs as job_steering
 from penstock.errors import JobNotFound, UsageError
-from penstock.extensions.linking import abandoned, cache, projects, records, standing
-from penstock.extensions.linking.names import SEARCH, WATCH
-from penstock.extensions.linking.project import Options, Project, asked_types, types_key
+from penstock.extensions.linking import cache, projects, records, standing, watching
+from penstock.extensions.linking.fetching import RECORDS_PER_TASK
+from penstock.extensions.linking.project import Options, Project, Wanted, asked_types, query_of, types_key, wanted_of
+from penstock.extensions.linking.record import RecordState
 from penstock.extensions.linking.records import Chosen, Queued
+from penstock.extensions.linking.scoring.weights import Weights
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.states import RecordState
-from penstock.extensions.linking.wanted import Wanted, query_of, wanted_of
+from penstock.extensions.linking.stages import SCORE, SEARCH, WATCH
+from penstock.insight.record import WIRE
 
 Scope = Literal["all", "new", "unmatched", "changed", "failed"]
+
+
 """``new``: never matched, or cancelled. ``unmatched``: without a candidate. ``changed``: what is asked of them is not
 what it was. ``all``: everything. What a person decided is left by every scope."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -57,9 +61,9 @@ async def start(linking: RecordLinking, project_id: int, scope: Scope, by: str) 
     async with linking.app.connection() as connection:
         project = await projects.require(connection, project_id)
     await linking.sources.prepare(project.source)
-    await abandoned.settle(linking, project_id)
+    await watching.settle(linking, project_id)
     async with linking.app.connection() as connection, connection.transaction():
-        project = await projects.require_for_update(connection, project_id)
+        project = await projects.require(connection, project_id, for_update=True)
         if project.running:
             raise IllegalMove(
                 move="match",
@@ -87,7 +91,7 @@ async def hasten(linking: RecordLinking, project_id: int, by: str) -> int:
 async def cancel(linking: RecordLinking, project_id: int, by: str) -> int:
     """Records that have not ended become CANCELLED; returns how many. Without a run there is nothing to do."""
     async with linking.app.connection() as connection, connection.transaction():
-        project = await projects.require_for_update(connection, project_id)
+        project = await projects.require(connection, project_id, for_update=True)
         if not await projects.cancel_run(connection, project_id):
             return 0
         count = await records.cancel_left(connection, project_id)
@@ -106,11 +110,8 @@ async def _start(linking: RecordLinking, connection: Any, project: Project, scop
     run = await projects.begin_run(connection, project.id, types_key=types_key(types))
     groups: dict[tuple[str, str], None] = {}
     count = last = 0
-    while True:
-        states = _STATES[scope]
-        page = await records.chosen(connection, project.id, states=states, after=last, limit=_BATCH)
-        if not page:
-            break
+    states = _STATES[scope]
+    while page := await records.chosen(connection, project.id, states=states, after=last, limit=_BATCH):
         last = page[-1].number
         queued, nameless = _sorted(project, options, page, changed_only=scope == "changed")
         await records.queue(connection, project.id, run, queued)
@@ -172,3 +173,60 @@ def digest_of(wanted: Wanted, types: tuple[str, ...]) -> bytes:
     source is asked for, which a record that names its own is not compared with."""
     whole = {**asdict(wanted), **({"asked_types": types} if types else {})}
     return hashlib.sha256(orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)).digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reranked:
+    """`jobId` null: there is no record to rank again. `left`: records that stay as they are, since the cache holds no
+    answer to what is asked for them now; `notice` says what to do about them."""
+
+    __pydantic_config__ = WIRE
+
+    job_id: int | None
+    records: int
+    left: int
+    notice: str | None
+
+
+async def rerank(
+    linking: RecordLinking, project_id: int, by: str, options: Mapping[str, Any] | None = None
+) -> Reranked:
+    """``options``: weights, accept_score, accept_gap to change first, with the same transaction. What people decided
+    stays; a run that is under way goes on and uses the new ones from here on."""
+    async with linking.app.connection() as connection, connection.transaction():
+        project = await projects.require(connection, project_id, for_update=True)
+        whole = Options.of({**project.options, **(options or {})}, linking.app.settings)
+        Weights.from_options(whole.weights)
+        if options:
+            await projects.change(connection, project_id, options={**project.options, **options})
+        key = types_key(asked_types(project, whole))
+        left = await records.unanswered(connection, project_id, types=key)
+        ids: list[int] = []
+        last = 0
+        while page := await records.to_rescore(connection, project_id, types=key, after=last, limit=20_000):
+            ids += page
+            last = page[-1]
+        if not ids:
+            return Reranked(job_id=None, records=0, left=left, notice=_notice(project_id, left))
+        job = await linking.task(SCORE, owner=project.owner).enqueue_many(
+            [
+                {"project": project_id, "run": None, "records": ids[at : at + RECORDS_PER_TASK]}
+                for at in range(0, len(ids), RECORDS_PER_TASK)
+            ],
+            name=f"Rank {project.name} again",
+            metadata={"project": project_id, "rerank": True},
+            connection=connection,
+        )
+        await projects.remember_job(connection, project_id, job.id, current=False)
+    linking.app.events.emit("linking.reranked", project=project_id, records=len(ids), job=job.id, by=by)
+    return Reranked(job_id=job.id, records=len(ids), left=left, notice=_notice(project_id, left))
+
+
+def _notice(project_id: int, left: int) -> str | None:
+    if not left:
+        return None
+    several = "1 record stays as it is" if left == 1 else f"{left:,} records stay as they are"
+    return (
+        f"{several}: the source was asked with other types, or so long ago that the answer is forgotten."
+        f" `penstock link match {project_id} --scope all` asks again."
+    )

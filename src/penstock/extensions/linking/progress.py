@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from penstock.extensions.linking import abandoned, projects, records, standing
-from penstock.extensions.linking.names import FETCH, SEARCH
+from penstock.extensions.linking import projects, records, standing, watching
 from penstock.extensions.linking.project import Project
+from penstock.extensions.linking.record import UNDER_WAY, RecordState
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.states import UNDER_WAY, RecordState
+from penstock.extensions.linking.stages import FETCH, SEARCH
 
 _LATELY_SECONDS = 10.0
 # From this part of the limit on, the limit is what holds it up.
@@ -46,7 +46,7 @@ class Progress:
 
 async def read(linking: "RecordLinking", project_id: int) -> Progress:
     """In one snapshot, so that the counts add up to the records. A run that nothing works on is ended by the look."""
-    await abandoned.settle(linking, project_id)
+    await watching.settle(linking, project_id)
     async with (
         linking.app.connection() as connection,
         connection.transaction(isolation="repeatable_read", readonly=True),

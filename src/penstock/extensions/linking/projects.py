@@ -35,22 +35,16 @@ async def create(
     return _project(await connection.fetchrow(_sql.create, *given))
 
 
-async def get(connection: Connection, project_id: int) -> Project | None:
-    row = await connection.fetchrow(_sql.get, project_id)
+async def get(connection: Connection, project_id: int, *, for_update: bool = False) -> Project | None:
+    row = await connection.fetchrow(_sql.get_for_update if for_update else _sql.get, project_id)
     return None if row is None else _project(row)
 
 
-async def require(connection: Connection, project_id: int) -> Project:
-    return _found(await get(connection, project_id), project_id)
-
-
-async def get_for_update(connection: Connection, project_id: int) -> Project | None:
-    row = await connection.fetchrow(_sql.get_for_update, project_id)
-    return None if row is None else _project(row)
-
-
-async def require_for_update(connection: Connection, project_id: int) -> Project:
-    return _found(await get_for_update(connection, project_id), project_id)
+async def require(connection: Connection, project_id: int, *, for_update: bool = False) -> Project:
+    project = await get(connection, project_id, for_update=for_update)
+    if project is None:
+        raise ProjectNotFound(project_id)
+    return project
 
 
 async def hold(connection: Connection, project_id: int, run: int | None) -> Project | None:
@@ -127,12 +121,6 @@ async def remove_records(connection: Connection, project_id: int, batch: int) ->
 
 async def remove(connection: Connection, project_id: int) -> None:
     await connection.execute(_sql.remove, project_id)
-
-
-def _found(project: Project | None, project_id: int) -> Project:
-    if project is None:
-        raise ProjectNotFound(project_id)
-    return project
 
 
 def _roles_json(roles: Mapping[str, Role]) -> str:

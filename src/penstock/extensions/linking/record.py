@@ -1,12 +1,33 @@
-"""A record: a row of the dataset, and what became of it."""
+"""A record: a row of the dataset, where it stands, and what became of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import IntEnum
+from typing import Literal
 
-from penstock.extensions.linking.scoring.score import Part
-from penstock.extensions.linking.states import RecordState
-from penstock.insight.record import WIRE
+StateName = Literal["NEW", "QUEUED", "MATCHING", "REVIEW", "ACCEPTED", "REJECTED", "NO_CANDIDATE", "ERROR", "CANCELLED"]
+
+
+class RecordState(IntEnum):
+    """NEW → QUEUED (its name is being searched) → MATCHING (what was found is being fetched and scored) → an ending.
+    The numbers are those of the table."""
+
+    NEW = 0
+    QUEUED = 1
+    MATCHING = 2
+    REVIEW = 3
+    ACCEPTED = 4
+    REJECTED = 5
+    NO_CANDIDATE = 6
+    ERROR = 7
+    CANCELLED = 8
+
+
+# A run still works on these.
+UNDER_WAY = (RecordState.QUEUED, RecordState.MATCHING)
+# What scoring alone decides, as long as no person has: these are scored again when weights change.
+SCORED = (RecordState.REVIEW, RecordState.ACCEPTED, RecordState.NO_CANDIDATE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +62,3 @@ class Record:
     def told_error(self) -> str | None:
         """A reason is told only where it says why the record is what it is."""
         return self.error if self.state in (RecordState.ERROR, RecordState.NO_CANDIDATE) else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """``parts``: the steps of the waterfall."""
-
-    __pydantic_config__ = WIRE
-
-    rank: int
-    entity: str
-    label: str
-    description: str | None
-    score: float
-    parts: tuple[Part, ...]

@@ -7,9 +7,8 @@ from typing import Any
 import orjson
 
 from penstock.errors import RowNotFound
-from penstock.extensions.linking.record import Record
-from penstock.extensions.linking.scoring.verdict import Verdict
-from penstock.extensions.linking.states import RecordState
+from penstock.extensions.linking.record import Record, RecordState
+from penstock.extensions.linking.scoring.score import Verdict
 from penstock.insight.record import WIRE
 from penstock.storage.queries import load
 

@@ -5,8 +5,7 @@ starts decides at the same moment. Every decision is audited in its own transact
 """
 
 import re
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -16,13 +15,13 @@ from penstock import IllegalMove
 from penstock.control.acting import By
 from penstock.errors import InvalidSetting, UsageError
 from penstock.extensions.linking import candidates, decisions, projects, records
+from penstock.extensions.linking.candidates import Candidate
 from penstock.extensions.linking.decisions import Decision, Step, Target, Undone
 from penstock.extensions.linking.project import LIKE_WIKIDATA, Project
 from penstock.extensions.linking.projects import ProjectNotFound
-from penstock.extensions.linking.record import Candidate, Record
+from penstock.extensions.linking.record import UNDER_WAY, Record, RecordState
 from penstock.extensions.linking.records import RecordNotFound
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.states import UNDER_WAY, RecordState
 from penstock.storage import audit
 
 Move = Literal["accept", "reject", "reopen"]
@@ -89,48 +88,54 @@ class BulkAccept:
     histogram: tuple[Step, ...]
 
 
-async def accept(
+async def decide(
     linking: RecordLinking,
     project_id: int,
     number: int,
+    move: Move,
     by: By,
     *,
     entity: str | None = None,
     seen: Seen | None = None,
     note: str | None = None,
 ) -> Decided:
-    """``entity`` None: what was seen, or without that the best candidate. An id that is no candidate is taken by hand:
-    it has no score."""
-    async with _deciding(linking, project_id, number, "accept", by, seen) as (connection, project, record):
-        if seen is not None and entity is None and seen.entity is None:
-            # A ranking may have put another candidate first, which leaves state and decision as they were.
-            raise DecidedMeanwhile(record, "accept", "Say which entity you mean, as `entity` or in `seen`.")
-        meant = entity or (None if seen is None else seen.entity)
-        target = await _chosen(linking, connection, project, record, meant)
-        return await _decide(connection, project, record, "accept", target, by, note)
-
-
-async def reject(
-    linking: RecordLinking, project_id: int, number: int, by: By, *, seen: Seen | None = None, note: str | None = None
-) -> Decided:
-    """None of the candidates is it."""
-    async with _deciding(linking, project_id, number, "reject", by, seen) as (connection, project, record):
-        return await _decide(connection, project, record, "reject", Target(state=RecordState.REJECTED), by, note)
-
-
-async def reopen(
-    linking: RecordLinking, project_id: int, number: int, by: By, *, seen: Seen | None = None, note: str | None = None
-) -> Decided:
-    """To be reviewed again; NO_CANDIDATE where it has none. Runs and rankings may change it from now on."""
-    async with _deciding(linking, project_id, number, "reopen", by, seen) as (connection, project, record):
-        found = await candidates.of_record(connection, record.id)
-        target = Target(state=RecordState.NO_CANDIDATE, decided=False)
-        if found:
-            best = found[0]
-            target = Target(
-                state=RecordState.REVIEW, entity=best.entity, label=best.label, score=best.score, decided=False
+    """``accept``: without ``entity``, what was seen, or else the best candidate; an id that is no candidate is taken by
+    hand, and has no score. ``reject``: none of the candidates is it. ``reopen``: to be reviewed again, so that runs and
+    rankings may change it from now on. Without ``seen``, what somebody else decided is not overruled."""
+    async with linking.app.connection() as connection, connection.transaction():
+        project = await _held(connection, project_id)
+        record = await decisions.hold_record(connection, project_id, number)
+        if record.state in UNDER_WAY:
+            raise IllegalMove(
+                move=move,
+                subject=f"record {number} of project {project_id}",
+                state=record.state.name,
+                allowed_from=_REST,
+                next_step=f"Wait until it is matched, or cancel the run: `penstock link cancel {project_id}`.",
             )
-        return await _decide(connection, project, record, "reopen", target, by, note)
+        if not seen.still(record) if seen is not None else record.decided_by not in (None, by.actor):
+            raise DecidedMeanwhile(record, move)
+        target = Target(state=RecordState.REJECTED)
+        if move == "accept":
+            if seen is not None and entity is None and seen.entity is None:
+                # A ranking may have put another candidate first, which leaves state and decision as they were.
+                raise DecidedMeanwhile(record, move, "Say which entity you mean, as `entity` or in `seen`.")
+            meant = entity or (None if seen is None else seen.entity)
+            target = await _chosen(linking, connection, project, record, meant)
+        elif move == "reopen":
+            target = await _reopened(connection, record)
+        same = (record.state, record.entity) == (target.state, target.entity)
+        batch: UUID | None = None
+        if not (same and record.decided_by == (by.actor if target.decided else None)):
+            batch = uuid4()
+            await decisions.decide(connection, record, batch, move, target, by.actor)
+            details = {"record": number, "entity": target.entity, "was": record.state.name, "batch": str(batch)}
+            await _audit(connection, project, by, move, **details)
+        if note is not None:
+            await decisions.set_note(connection, project.id, number, _note(note))
+        decided = Decided(record=await records.require(connection, project_id, number), batch=batch)
+    linking.app.events.emit("linking.decided", project=project_id, move=move, records=1, by=by.actor)
+    return decided
 
 
 async def set_note(linking: RecordLinking, project_id: int, number: int, text: str | None, by: By) -> Record:
@@ -162,15 +167,15 @@ async def accept_above(
     async with linking.app.connection() as connection, connection.transaction():
         project = await _held(connection, project_id)
         gap = linking.options_of(project).accept_gap if min_gap is None else min_gap
-        limits = {"min_score": min_score, "min_gap": gap}
-        steps = await decisions.histogram(connection, project_id, **limits)
-        examples = await decisions.above(connection, project_id, limit=EXAMPLES, **limits)
-        below = await decisions.below(connection, project_id, limit=EXAMPLES, **limits)
+        steps = await decisions.histogram(connection, project_id, min_score, gap)
+        examples = await decisions.near(connection, project_id, min_score, gap, taken=True, limit=EXAMPLES)
+        below = await decisions.near(connection, project_id, min_score, gap, taken=False, limit=EXAMPLES)
         seconds = await candidates.of_records(connection, [one.id for one in examples], most=2)
         count = sum(step.taken for step in steps)
         if batch is not None:
-            count = await decisions.accept_above(connection, project_id, batch=batch, by=by.actor, **limits)
-            await _audit(connection, project, by, "accept_above", records=count, batch=str(batch), **limits)
+            count = await decisions.accept_above(connection, project_id, min_score, gap, batch=batch, by=by.actor)
+            details = {"records": count, "batch": str(batch), "min_score": min_score, "min_gap": gap}
+            await _audit(connection, project, by, "accept_above", **details)
     if batch is not None:
         linking.app.events.emit("linking.decided", project=project_id, move="accept", records=count, by=by.actor)
     return BulkAccept(
@@ -226,30 +231,6 @@ async def history(
         return await decisions.history(connection, record.id, before=before, limit=limit)
 
 
-@asynccontextmanager
-async def _deciding(
-    linking: RecordLinking, project_id: int, number: int, move: Move, by: By, seen: Seen | None
-) -> AsyncIterator[tuple[Any, Project, Record]]:
-    """Without ``seen``, what somebody else decided is not overruled."""
-    async with linking.app.connection() as connection, connection.transaction():
-        project = await _held(connection, project_id)
-        record = await decisions.hold_record(connection, project_id, number)
-        if record.state in UNDER_WAY:
-            raise IllegalMove(
-                move=move,
-                subject=f"record {number} of project {project_id}",
-                state=record.state.name,
-                allowed_from=_REST,
-                next_step=f"Wait until it is matched, or cancel the run: `penstock link cancel {project_id}`.",
-            )
-        if seen is not None and not seen.still(record):
-            raise DecidedMeanwhile(record, move)
-        if seen is None and record.decided_by not in (None, by.actor):
-            raise DecidedMeanwhile(record, move)
-        yield connection, project, record
-    linking.app.events.emit("linking.decided", project=project_id, move=move, records=1, by=by.actor)
-
-
 async def _held(connection: Any, project_id: int) -> Project:
     project = await projects.hold(connection, project_id, None)
     if project is None:
@@ -296,19 +277,13 @@ async def _by_hand(linking: RecordLinking, connection: Any, project: Project, en
     return Target(state=RecordState.ACCEPTED, entity=known.id, label=known.label(languages))
 
 
-async def _decide(
-    connection: Any, project: Project, record: Record, move: Move, target: Target, by: By, note: str | None
-) -> Decided:
-    same = (record.state, record.entity) == (target.state, target.entity)
-    batch: UUID | None = None
-    if not (same and record.decided_by == (by.actor if target.decided else None)):
-        batch = uuid4()
-        await decisions.decide(connection, record, batch, move, target, by.actor)
-        details = {"record": record.number, "entity": target.entity, "was": record.state.name, "batch": str(batch)}
-        await _audit(connection, project, by, move, **details)
-    if note is not None:
-        await decisions.set_note(connection, project.id, record.number, _note(note))
-    return Decided(record=await records.require(connection, project.id, record.number), batch=batch)
+async def _reopened(connection: Any, record: Record) -> Target:
+    """NO_CANDIDATE where it has none."""
+    found = await candidates.of_record(connection, record.id)
+    if not found:
+        return Target(state=RecordState.NO_CANDIDATE, decided=False)
+    best = found[0]
+    return Target(state=RecordState.REVIEW, entity=best.entity, label=best.label, score=best.score, decided=False)
 
 
 async def _audit(connection: Any, project: Project, by: By, act: str, **details: Any) -> None:

@@ -5,6 +5,7 @@ faults; the server of the tests does.
 """
 
 import asyncio
+import random
 import unicodedata
 from collections.abc import Mapping
 from difflib import SequenceMatcher
@@ -14,8 +15,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 
-from penstock.extensions.linking import sample_persons
-
 PATH = "/w/api.php"
 HUMAN = "Q5"
 _REQUEST_SECONDS = 10.0
@@ -23,6 +22,20 @@ _MOST_IDS = 50
 _ALIKE = 0.9
 _DAY = 11
 _CALENDAR = "http://www.wikidata.org/entity/Q1985727"
+# People that never were, in numbers.
+SEED = 1911
+PERSONS = 160
+_FIRST_ID = 910_000
+COUNTRIES = ("Westmarch", "Ostrand", "Sundvale")
+FIRST = (
+    "Alma", "Bertil", "Cosima", "Dorian", "Edda", "Fenna", "Gideon", "Hanneke", "Ilias", "Jorunn", "Kaspar", "Liv",
+    "Maren", "Nils", "Odile", "Piet", "Quirin", "Runa", "Silas", "Tilda",
+)  # fmt: skip
+LAST = (
+    "Amberley", "Birkholt", "Cranmoor", "Dunsfold", "Elverum", "Farrowdale", "Glenhurst", "Hollenbeck", "Isenfels",
+    "Jarrowby", "Kestrel", "Lindqvist", "Marlowe-Finch", "Norrgard", "Oldcastle", "Penhallow",
+)  # fmt: skip
+WORK = ("painter", "botanist", "engineer", "composer", "cartographer", "physician", "poet", "astronomer", "weaver")
 
 
 class SampleSource:
@@ -30,7 +43,7 @@ class SampleSource:
 
     def __init__(self) -> None:
         few = orjson.loads(files("penstock.extensions.linking").joinpath("sample_people", "entities.json").read_bytes())
-        told = [*few, *sample_persons.entities()]
+        told = [*few, *entities()]
         self._entities: dict[str, dict[str, Any]] = {one["id"]: _entity(one) for one in told}
         self._names = [(folded(name), one["id"]) for one in told for name in (one["label"], *one.get("aliases", ()))]
 
@@ -131,3 +144,28 @@ def _date(name: str, day: str) -> dict[str, Any]:
 def _statement(name: str, datatype: str, kind: str, value: Any) -> dict[str, Any]:
     main = {"snaktype": "value", "property": name, "datatype": datatype, "datavalue": {"value": value, "type": kind}}
     return {"mainsnak": main, "type": "statement", "rank": "normal"}
+
+
+def entities() -> list[dict[str, Any]]:
+    """In the form of ``sample_people/entities.json``. Every ninth shares its name with the one before."""
+    chance = random.Random(SEED)
+    made: list[dict[str, Any]] = []
+    for number in range(PERSONS):
+        shares = number % 9 == 8
+        name = made[-1]["label"] if shares else f"{chance.choice(FIRST)} {chance.choice(LAST)}"
+        born = chance.randint(1790, 1960)
+        work = chance.choice(WORK)
+        first, _, last = name.partition(" ")
+        made.append(
+            {
+                "id": f"Q{_FIRST_ID + number}",
+                "label": name,
+                "aliases": [f"{first[0]}. {last}"],
+                "description": f"{work} that never was (born {born})",
+                "born": f"{born}-{chance.randint(1, 12):02d}-{chance.randint(1, 28):02d}",
+                "country": chance.choice(COUNTRIES),
+                "links": chance.randint(1, 12),
+                "work": work,
+            }
+        )
+    return made

@@ -9,15 +9,13 @@ from penstock import Context, Skip
 from penstock.extensions.linking import cache, candidates, projects, records
 from penstock.extensions.linking.cache import Answer
 from penstock.extensions.linking.entity import Entity
-from penstock.extensions.linking.failing import reason_if_last
-from penstock.extensions.linking.project import Options, Project, asked_types, types_key
+from penstock.extensions.linking.project import Options, Project, asked_types, types_key, wanted_of
 from penstock.extensions.linking.record import Record
-from penstock.extensions.linking.scoring.score import Scored, rank
-from penstock.extensions.linking.scoring.verdict import Verdict, verdict
+from penstock.extensions.linking.scoring.score import Scored, Verdict, rank, verdict
 from penstock.extensions.linking.scoring.weights import Weights
 from penstock.extensions.linking.searching import GONE
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.wanted import wanted_of
+from penstock.extensions.linking.stages import reason_if_last
 
 Ranking = tuple[Verdict, Sequence[Scored]]
 

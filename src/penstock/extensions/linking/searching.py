@@ -1,45 +1,21 @@
 """``linking.search``: one name in one language, for all records of a run that have it."""
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
 from penstock import Context, Skip
 from penstock.errors import PermanentError
-from penstock.extensions.linking import batching, cache, projects, records
-from penstock.extensions.linking.cache import Answer
-from penstock.extensions.linking.entity import Entity
-from penstock.extensions.linking.failing import reason_if_last
-from penstock.extensions.linking.project import Project, types_key
+from penstock.extensions.linking import cache, fetching, projects, records
+from penstock.extensions.linking.cache import Answer, Course, Question
+from penstock.extensions.linking.project import Project
+from penstock.extensions.linking.record import RecordState
 from penstock.extensions.linking.settings import LinkingSettings
 from penstock.extensions.linking.shared import RecordLinking
 from penstock.extensions.linking.sources.source import SourceMisconfigured
-from penstock.extensions.linking.states import RecordState
+from penstock.extensions.linking.stages import reason_if_last
 
 GONE = "the project is gone, was cancelled, or is in a later run"
 NOTHING_FOUND = "the source knows nothing of that name"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """As it was when the run began: types that change meanwhile are asked for by the next run."""
-
-    language: str
-    query: str
-    types: tuple[str, ...]
-
-    @property
-    def types_key(self) -> str:
-        return types_key(self.types)
-
-
-@dataclass(slots=True)
-class Course:
-    """What came of a name. ``asked``: answers that were not cached, by language; ``entities``: what came along."""
-
-    language: str
-    answer: Answer
-    asked: dict[str, Answer] = field(default_factory=dict)
-    entities: dict[str, Entity | None] = field(default_factory=dict)
 
 
 async def search(linking: RecordLinking, ctx: Context, project_id: int, run: int, question: Question) -> Any:
@@ -67,7 +43,7 @@ async def search(linking: RecordLinking, ctx: Context, project_id: int, run: int
         async with linking.app.connection() as connection, connection.transaction():
             group = {"language": course.language, "query": question.query}
             ready = await records.ready_by_group(connection, project_id, run, **group)
-            await batching.hand_over(linking, connection, ready)
+            await fetching.hand_over(linking, connection, ready)
     await linking.batching.hint(project.source)
     return None
 
@@ -75,19 +51,13 @@ async def search(linking: RecordLinking, ctx: Context, project_id: int, run: int
 async def _ask(linking: RecordLinking, ctx: Context, project: Project, question: Question) -> Course:
     """In its own language, then in those of the project, until one answers. Cached answers cost no request."""
     options = linking.options_of(project)
+    days = linking.app.settings.of(LinkingSettings).cache_days
     source = await linking.sources.prepare(project.source)
     course = Course(question.language, Answer(ids=()))
     for one in dict.fromkeys((question.language, *options.languages)):
         async with linking.app.connection() as connection:
-            answer = await cache.answer(
-                connection,
-                source=project.source,
-                language=one,
-                query=question.query,
-                types=question.types_key,
-                days=linking.app.settings.of(LinkingSettings).cache_days,
-                candidates=options.candidates,
-            )
+            asked = replace(question, language=one)
+            answer = await cache.answer(connection, project.source, asked, days=days, candidates=options.candidates)
         if answer is None:
             limiter = ctx.limiter(source.key)
             try:
@@ -118,14 +88,9 @@ async def _write(
         connection = transaction.connection
         new = await cache.answered(
             connection,
-            project_id=project.id,
-            run=project.run,
-            language=question.language,
-            query=question.query,
-            types=question.types_key,
-            asked=course.asked,
-            answer=course.answer,
-            answered_in=course.language,
+            project,
+            question,
+            course,
             candidates=options.candidates,
             days=linking.app.settings.of(LinkingSettings).cache_days,
             languages=sorted({question.language, *options.languages}),

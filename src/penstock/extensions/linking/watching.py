@@ -2,21 +2,25 @@
 
 Every step of a run hands over to the next one after its commit, which takes milliseconds; a process that dies in
 between leaves work that nobody would take up. The watch asks the same questions every few seconds until the run ends.
+
+Where the watch itself is gone (somebody cancelled the job instead of the project, or it ran out of attempts), whoever
+looks at the project next, or starts it, finds the run without a task and ends it, so that no project waits for ever.
 """
 
 from typing import Any
 
 from penstock import Context, Skip, Snooze
 from penstock.errors import DatabaseError, PenstockError, StaleLease
-from penstock.extensions.linking import batching, cache, fetching, projects, records, standing
+from penstock.extensions.linking import cache, fetching, projects, records, standing
+from penstock.extensions.linking.record import UNDER_WAY, RecordState
 from penstock.extensions.linking.searching import GONE
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.states import UNDER_WAY, RecordState
 
 EVERY_SECONDS = 2.0
 LATER_SECONDS = 10.0
 NO_ANSWER = "the search for it ended without an answer; match the failed records again"
 NO_SCORE = "it was not scored, although its candidates are there; match the failed records again"
+NOBODY = "nothing worked on it any more: the tasks of its run are gone; match the failed records again"
 
 
 async def watch(linking: RecordLinking, ctx: Context, project_id: int, run: int) -> Any:
@@ -56,7 +60,34 @@ async def _look_after(linking: RecordLinking, project_id: int, run: int, job_id:
         # Checked in the order in which work moves, so that a task that moves on meanwhile is seen at the next place.
         left = await standing.left_of_job(connection, job_id)
         ready = await records.ready_by_group(connection, project_id, run)
-        made = await batching.hand_over(linking, connection, ready)
+        made = await fetching.hand_over(linking, connection, ready)
         scoring = await standing.left_of_job(connection, job_id)
         if not (left.fetches or left.wanted or made or scoring.scores):
             await records.fail_left(connection, project_id, run, UNDER_WAY, NO_SCORE)
+
+
+async def settle(linking: RecordLinking, project_id: int) -> bool:
+    """True: there was such a run. Of a cancelled job the records are CANCELLED, otherwise they are in ERROR."""
+    async with linking.app.connection() as connection:
+        if not await standing.abandoned(connection, project_id):
+            return False
+        async with connection.transaction():
+            project = await projects.get(connection, project_id, for_update=True)
+            # Looked at again, now that nobody can start a run.
+            if project is None or project.job_id is None or not await standing.abandoned(connection, project_id):
+                return False
+            if await standing.cancelled(connection, project.job_id):
+                await projects.cancel_run(connection, project_id)
+                await records.cancel_left(connection, project_id)
+            else:
+                await records.fail_left(connection, project_id, project.run, UNDER_WAY, NOBODY)
+                await projects.end_run(connection, project_id, project.run)
+        await cache.free_lost(connection, project.source)
+    return True
+
+
+async def settle_all(linking: RecordLinking) -> int:
+    """For upkeep: also of projects that nobody looks at."""
+    async with linking.app.connection() as connection:
+        found = await standing.abandoned(connection)
+    return sum([await settle(linking, project_id) for project_id in found])

@@ -2,14 +2,9 @@
 
 import typer
 
-from penstock.extensions.catalogue.commands import (
-    exporting,
-    importing,
-    products,
-    watch,
-)
+from penstock.extensions.catalogue.commands import files, products, watch
 
 
 def register(app: typer.Typer) -> None:
-    for part in (importing, exporting, watch, products):
+    for part in (files, watch, products):
         part.register(app)

@@ -100,7 +100,7 @@ def _register_looks(app: typer.Typer) -> None:
         """What the local catalogue knows of a number or a name, the best first."""
         from dataclasses import asdict
 
-        from penstock.extensions.catalogue.finding import find as found_for
+        from penstock.extensions.catalogue.products import find as found_for
 
         async with session.connection() as connection:
             rows = [asdict(product) for product in await found_for(connection, text, least_score=_LOOSE)]

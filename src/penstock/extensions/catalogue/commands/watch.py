@@ -1,8 +1,7 @@
 """`penstock catalogue watch` and `penstock catalogue sources`: files that come by folder, bucket or FTP."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,13 +58,13 @@ def register(app: typer.Typer) -> None:
         dry_run: DryOption = False,
     ) -> int:
         """Scan the sources again and again until it is stopped, and submit the files that are whole and new."""
-        async with _serving(session) as serving:
-            while True:
-                reports = await _scanned(serving, source, dry_run=dry_run)
-                _show(session, reports)
-                if once or dry_run:
-                    return 1 if any(report.problem for report in reports) else 0
-                await asyncio.sleep(every)
+        serving = await session.serving_app()
+        while True:
+            reports = await _scanned(serving, source, dry_run=dry_run)
+            _show(session, reports)
+            if once or dry_run:
+                return 1 if any(report.problem for report in reports) else 0
+            await asyncio.sleep(every)
 
     from penstock.terminal.groups import WholeSentences, new_app
 
@@ -110,8 +109,7 @@ def _register_sources(group: typer.Typer) -> None:
             secret_env=secret_env,
             created_by=By.command_line().actor,
         )
-        async with _serving(session) as serving:
-            added = await registry.add(serving, new, by=By.command_line())
+        added = await registry.add(await session.serving_app(), new, by=By.command_line())
         session.out.show(
             asdict(added), f"Source {name} is added. `penstock catalogue sources test {name}` looks at it."
         )
@@ -127,8 +125,7 @@ def _register_sources(group: typer.Typer) -> None:
     @command(group)
     async def test(session: Session, name: Name) -> int:
         """Say what a scan would see; take nothing."""
-        async with _serving(session) as serving:
-            (report,) = await _scanned(serving, name, dry_run=True)
+        (report,) = await _scanned(await session.serving_app(), name, dry_run=True)
         _show(session, [report])
         return 1 if report.problem else 0
 
@@ -170,21 +167,6 @@ def place_of(kind: str, text: str, *, endpoint: str | None, region: str | None) 
         case _:
             raise UsageError(f"The place {text!r} is no {kind}. Write s3://bucket/prefix or ftp://host/folder.")
     return {key: value for key, value in place.items() if value is not None}
-
-
-@asynccontextmanager
-async def _serving(session: Session) -> "AsyncIterator[Penstock]":
-    """With the tasks that the files go through: the named application, or what ships with Penstock."""
-    from penstock.application import Penstock
-    from penstock.core.loading import load_app
-    from penstock.events import Events
-    from penstock.terminal.served import BUILT_IN, carried
-
-    app = load_app(session.app_reference or BUILT_IN, carried())
-    assert isinstance(app, Penstock)
-    app.use(session.settings, Events(), registers=False)
-    async with app:
-        yield app
 
 
 async def _scanned(app: "Penstock", name: str | None, *, dry_run: bool) -> "list[Report]":

@@ -2,10 +2,11 @@
 
 import typer
 
-from penstock.extensions.linking.commands import decide, exporting, importing, matching, review, sample, status
+from penstock.extensions.linking.commands import decide, importing, matching, review
 
 
 def register(app: typer.Typer) -> None:
     """In the order of the help."""
-    for part in (importing, matching, status, review, decide, exporting, sample):
+    importing.register_import(app)
+    for part in (matching, review, decide, importing):
         part.register(app)

@@ -10,9 +10,10 @@ import typer
 from penstock.control.acting import By
 from penstock.errors import UsageError
 from penstock.extensions.linking import review
+from penstock.extensions.linking.candidates import Candidate
 from penstock.extensions.linking.commands.ground import ProjectArgument, opened, project_of
 from penstock.extensions.linking.project import Project
-from penstock.extensions.linking.record import Candidate, Record
+from penstock.extensions.linking.record import Record
 from penstock.extensions.linking.review import BulkAccept
 from penstock.terminal.command import command
 from penstock.terminal.pages import YesOption, confirmed
@@ -46,7 +47,7 @@ def register(app: typer.Typer) -> None:
         yes: YesOption = False,
     ) -> None:
         """Accept everything that waits for review and is that sure. Try it with --dry-run first."""
-        from penstock.extensions.linking.wire_records import AcceptedManyBody
+        from penstock.extensions.linking.wire import AcceptedManyBody
 
         async with opened(session) as linking:
             found = await project_of(linking, project)

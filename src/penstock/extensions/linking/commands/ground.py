@@ -1,7 +1,7 @@
 """What the commands of `penstock link` stand on: the parts of the application, who acts, and the audit log."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import typer
@@ -11,11 +11,9 @@ from penstock.control.acting import By
 from penstock.errors import UsageError
 from penstock.events import Event
 from penstock.extensions.linking import projects
-from penstock.extensions.linking.names import SEARCH
 from penstock.extensions.linking.project import Project
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.sources.source import SourceMisconfigured
-from penstock.terminal.errors import Refused
+from penstock.extensions.linking.stages import SEARCH
 from penstock.terminal.session import Session
 
 ProjectArgument = Annotated[
@@ -26,7 +24,6 @@ ProjectArgument = Annotated[
 @asynccontextmanager
 async def opened(session: Session) -> AsyncIterator[RecordLinking]:
     """Over the user's own application, or over all that ships with Penstock."""
-
     app = await session.serving_app()
     if SEARCH not in app.pipelines:
         raise UsageError(
@@ -42,28 +39,11 @@ async def opened(session: Session) -> AsyncIterator[RecordLinking]:
 
 async def project_of(linking: RecordLinking, number: int) -> Project:
     """Whoever may use the database sees every project."""
-
     async with linking.app.connection() as connection:
         return await projects.require(connection, number)
 
 
 async def noted(linking: RecordLinking, act: str, project: Project, **details: Any) -> None:
     """What is done here belongs into the audit log as what is done over HTTP does."""
-
     event = Event(f"projects.{act}", {"project": project.id, **details})
-    await acting.note_events(linking.app, acting.By.command_line(), [event])
-
-
-def actor() -> str:
-
-    return By.command_line().actor
-
-
-@contextmanager
-def source_ready() -> Iterator[None]:
-    """A source that cannot be asked is refused with what to set."""
-
-    try:
-        yield
-    except SourceMisconfigured as error:
-        raise Refused(str(error), next_command="penstock link sample-source --help") from None
+    await acting.note_events(linking.app, By.command_line(), [event])

@@ -1,21 +1,28 @@
-"""`penstock link import`"""
+"""`penstock link import`, `export`, `delete`, `sample-file` and `sample-source`: projects and the files they are of."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from penstock.errors import UsageError
-from penstock.extensions.linking import progress, saving
-from penstock.extensions.linking.commands.ground import noted, opened
+from penstock.console.files.export.csv_file import Form
+from penstock.control.acting import By
+from penstock.errors import InvalidSetting, UsageError
+from penstock.extensions.linking import exporting, progress, saving
+from penstock.extensions.linking.commands.ground import ProjectArgument, noted, opened, project_of
 from penstock.extensions.linking.dataset import read_path, suggested_roles
+from penstock.extensions.linking.exporting import FileFormat
 from penstock.extensions.linking.project import Project, Role
 from penstock.terminal.command import command
+from penstock.terminal.files import whole_file
 from penstock.terminal.owners import require_owner
+from penstock.terminal.pages import YesOption, confirmed
 from penstock.terminal.readable import clean
 from penstock.terminal.session import Session
+from penstock.terminal.waiting import until_stopped
 
 FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="CSV or XLSX with a header, or a .json file with an array of objects.")
@@ -41,9 +48,22 @@ TypeOption = Annotated[
 ]
 SafeOption = Annotated[bool, typer.Option("--safe", help="Undo the apostrophes of a safe export.")]
 OwnerOption = Annotated[str, typer.Option("--owner", help="The user whose project it will be.")]
+FormatOption = Annotated[
+    FileFormat | None, typer.Option("--format", "-f", help="Without it, what the name of the file says.")
+]
+FileOption = Annotated[
+    str, typer.Option("--file", "-O", metavar="FILE", help="Where to; - is the standard output.", show_default=False)
+]
+FormOption = Annotated[
+    Form, typer.Option("--form", help="CSV: safe puts an apostrophe before cells that would run as formulas.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
+BomOption = Annotated[bool, typer.Option("--bom", help="CSV: begin with a byte order mark.")]
+SampleArgument = Annotated[Path, typer.Argument(metavar="[FILE]", help="Where to; what is there is not overwritten.")]
+PortOption = Annotated[int, typer.Option("--port", min=0, max=65535, help="0: a free one.")]
 
 
-def register(app: typer.Typer) -> None:
+def register_import(app: typer.Typer) -> None:
     @command(app, "import")
     async def import_dataset(
         session: Session,
@@ -76,6 +96,81 @@ def register(app: typer.Typer) -> None:
             await noted(linking, "create", project, owner=owner)
             records = (await progress.read(linking, project.id)).total
         session.out.show(_data(project, records), _sentence(project, records))
+
+
+def register(app: typer.Typer) -> None:
+    @command(app)
+    async def export(
+        session: Session,
+        project: ProjectArgument,
+        file: FileOption = "-",
+        format: FormatOption = None,
+        form: FormOption = Form.exact,
+        bom: BomOption = False,
+        force: ForceOption = False,
+    ) -> None:
+        """The dataset with its matches as a file: the columns as they came in, then match, score, who and when."""
+        chosen = _format_of(file, format)
+        _check_free(file, force=force)
+        async with opened(session) as linking:
+            found = await project_of(linking, project)
+            total = (await progress.read(linking, project)).total
+            line = session.out.progress(total)
+            making = exporting.export(linking, found, chosen, safe=form is Form.safe, mark=bom, told=line.update)
+            with whole_file(file) as target:
+                async with making as made:
+                    async for chunk in made.chunks:
+                        target.write(chunk)
+            line.end(total)
+            await noted(linking, "export", found, format=chosen.value)
+        if made.manifest:
+            session.out.warn(f"{made.manifest:,} cells did not fit into their sheet; the sheet Manifest holds them.")
+        if file != "-":
+            data = {"project_id": project, "rows": total, "file": file, "manifest": made.manifest}
+            session.out.show(data, f"{total:,} rows of project {project} are in {file}.")
+
+    @command(app)
+    async def delete(session: Session, project: ProjectArgument, yes: YesOption = False) -> None:
+        """Delete a project with its records, decisions and tasks, also while it is being matched. The cache stays."""
+        async with opened(session) as linking:
+            found = await project_of(linking, project)
+            confirmed(session, f"Delete project {project} {clean(found.name)!r} with all its records?", yes=yes)
+            await saving.delete(linking, project, by=By.command_line().actor)
+            await noted(linking, "delete", found, name=found.name)
+        session.out.show({"project_id": project, "deleted": True}, f"Project {project} is deleted.")
+
+    @command(app, "sample-file")
+    async def sample_file(session: Session, file: SampleArgument = Path("people.csv")) -> None:
+        """Write a small CSV of made-up people: typos, namesakes, an empty name, somebody nobody knows."""
+        data = files("penstock.extensions.linking").joinpath("sample_people", "people.csv").read_bytes()
+        try:
+            if file.exists() and file.read_bytes() != data:
+                raise UsageError(f"{file} is there and holds something else. Nothing was written; name another file.")
+            file.write_bytes(data)
+        except OSError as error:
+            raise UsageError(f"{file} cannot be written: {error.strerror}. Name another file.") from None
+        rows = len(data.splitlines()) - 1
+        told = f"{rows} records are in {file}. `penstock link import {file} --type Q5` makes a project of them."
+        session.out.show({"file": str(file), "records": rows}, told)
+
+    @command(app, "sample-source")
+    async def sample_source(session: Session, port: PortOption = 0) -> None:
+        """Serve a small made-up Wikidata on loopback until Ctrl-C; prints what to set so that it is asked."""
+        from penstock.extensions.linking.sample_source import PATH, SampleSource
+
+        try:
+            server = await asyncio.start_server(SampleSource().answer, "127.0.0.1", port)
+        except OSError as error:
+            raise UsageError(f"Port {port} cannot be had: {error.strerror}. Choose another with --port.") from None
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}{PATH}"
+        settings = {"PENSTOCK_LINKING_ENDPOINT": url, "PENSTOCK_LINKING_USER_AGENT": "trying-penstock/1.0"}
+        lines = "\n".join(f"  export {name}={value}" for name, value in settings.items())
+        session.out.show(
+            {"url": url, "settings": settings},
+            f"{url}\n\nIn every other terminal, before `penstock up` and `penstock link match`:\n{lines}",
+        )
+        async with server:
+            await until_stopped()
 
 
 def with_roles(suggested: Mapping[str, Role], given: Sequence[str]) -> dict[str, Any]:
@@ -119,3 +214,20 @@ def _sentence(project: Project, records: int) -> str:
         f"next: penstock link match {project.id} --wait",
     ]
     return "\n".join(lines)
+
+
+def _check_free(file: str, *, force: bool) -> None:
+    """The dataset itself is often the file that is named by mistake."""
+    if file != "-" and Path(file).exists() and not force:
+        raise UsageError(f"{file} is there already. Nothing was written; name another file, or add --force.")
+
+
+def _format_of(file: str, given: FileFormat | None) -> FileFormat:
+    """What was said, or what the name of the file says; not both where they differ."""
+    suffix = "" if file == "-" else Path(file).suffix.lower().lstrip(".")
+    named = FileFormat(suffix) if suffix in {one.value for one in FileFormat} else None
+    if given is not None and named not in (None, given):
+        raise InvalidSetting("--format", given.value, f"the name of {file} says {suffix}; leave one of them out")
+    if given is not None or named is not None or suffix in ("", "txt"):
+        return given or named or FileFormat.csv
+    raise InvalidSetting("--file", file, "its name ends neither in .csv, .xlsx nor .json; say which with --format")

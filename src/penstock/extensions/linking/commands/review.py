@@ -1,6 +1,12 @@
 """`penstock link review`: record after record in the terminal, or a table."""
 
-from collections.abc import Sequence
+import asyncio
+import os
+import sys
+import termios
+import tty
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 from uuid import UUID
@@ -10,14 +16,13 @@ import typer
 from penstock.control.acting import By
 from penstock.errors import IllegalMove, InvalidSetting, UsageError
 from penstock.extensions.linking import candidates, records, review
+from penstock.extensions.linking.candidates import Candidate
 from penstock.extensions.linking.commands.ground import ProjectArgument, opened, project_of
-from penstock.extensions.linking.commands.keys import Keys, keys
 from penstock.extensions.linking.project import Project
-from penstock.extensions.linking.record import Candidate, Record
+from penstock.extensions.linking.record import Record, RecordState
 from penstock.extensions.linking.review import Seen
 from penstock.extensions.linking.scoring.score import Part
 from penstock.extensions.linking.shared import RecordLinking
-from penstock.extensions.linking.states import RecordState
 from penstock.terminal.command import command
 from penstock.terminal.output import Column
 from penstock.terminal.pages import LimitOption, on_terminal, show_page
@@ -76,7 +81,7 @@ class Review:
     session: Session
     linking: RecordLinking
     project: Project
-    keys: Keys
+    keys: "Keys"
     status: str = "REVIEW"
     last: int = 0
     done: list[tuple[UUID, int]] = field(default_factory=list)
@@ -90,7 +95,6 @@ class Review:
         self._say(f"{told} {self.decided:,} decided in this sitting.")
 
     async def _next(self) -> tuple[Record, list[Candidate]] | None:
-
         async with self.linking.app.connection() as connection:
             states = states_of(self.status)
             page = await records.page(connection, self.project.id, states=states, after=self.last, limit=1)
@@ -117,12 +121,12 @@ class Review:
                 case "n":
                     await self._note(record, by)
                 case "r":
-                    done = await review.reject(self.linking, self.project.id, record.number, by, seen=seen)
+                    done = await review.decide(self.linking, self.project.id, record.number, "reject", by, seen=seen)
                     self._moved(done.batch, record, "rejected")
                 case sign if sign.isdigit() and 0 < int(sign) <= min(len(found), _MOST_SHOWN):
                     entity = found[int(sign) - 1].entity
-                    done = await review.accept(
-                        self.linking, self.project.id, record.number, by, entity=entity, seen=seen
+                    done = await review.decide(
+                        self.linking, self.project.id, record.number, "accept", by, entity=entity, seen=seen
                     )
                     self._moved(done.batch, record, f"accepted as {entity}")
                 case _:
@@ -140,7 +144,6 @@ class Review:
         self._say(f"→ record {record.number:,} {clean(how)}")
 
     async def _undo(self, by: Any) -> None:
-
         if not self.done:
             self._say("Nothing was decided in this sitting. `penstock link undo` goes further back.")
             return
@@ -151,7 +154,6 @@ class Review:
         self._say(f"→ record {number:,} is as it was")
 
     async def _note(self, record: Record, by: Any) -> None:
-
         self.session.out.stdout.write("note: ")
         self.session.out.stdout.flush()
         text = await self.keys.line()
@@ -164,7 +166,6 @@ class Review:
 
 def states_of(text: str) -> Any:
     """None: all of them."""
-
     if text.lower() == "all":
         return None
     try:
@@ -175,7 +176,7 @@ def states_of(text: str) -> Any:
 
 
 async def _show_one(session: Session, linking: RecordLinking, project: Project, number: int) -> None:
-    from penstock.extensions.linking.wire_records import record_detail
+    from penstock.extensions.linking.wire import record_detail
 
     async with linking.app.connection() as connection:
         record = await records.require(connection, project.id, number)
@@ -194,7 +195,7 @@ async def _show_one(session: Session, linking: RecordLinking, project: Project, 
 async def _table(
     session: Session, linking: RecordLinking, project: Project, status: str, limit: int, after: int
 ) -> None:
-    from penstock.extensions.linking.wire_records import record_detail
+    from penstock.extensions.linking.wire import record_detail
 
     async with linking.app.connection() as connection:
         page = await records.page(connection, project.id, states=states_of(status), after=after, limit=limit + 1)
@@ -250,3 +251,45 @@ def _candidate(one: Candidate) -> list[str]:
     described = f" – {short(one.description, 70)}" if one.description else ""
     head = f"  [{one.rank}] {one.score:.2f}  {short(one.label, 60)}  {clean(one.entity)}{described}"
     return [head, *waterfall(one.parts)]
+
+
+class Keys:
+    """Keys of a terminal, one at a time, on the event loop: nothing blocks, and Ctrl-C works as everywhere.
+    ``key`` waits for one key, ``line`` for a line that is shown while it is typed."""
+
+    def __init__(self, number: int, before: list[Any]) -> None:
+        self._number = number
+        self._before = before
+
+    async def key(self) -> str:
+        """An empty text: the terminal is gone."""
+        return (await self._read(1)).decode("utf-8", "replace")
+
+    async def line(self) -> str:
+        termios.tcsetattr(self._number, termios.TCSADRAIN, self._before)
+        try:
+            return (await self._read(8192)).decode("utf-8", "replace").rstrip("\n")
+        finally:
+            tty.setcbreak(self._number, termios.TCSADRAIN)
+
+    async def _read(self, most: int) -> bytes:
+        loop = asyncio.get_running_loop()
+        ready: asyncio.Future[None] = loop.create_future()
+        loop.add_reader(self._number, lambda: None if ready.done() else ready.set_result(None))
+        try:
+            await ready
+        finally:
+            loop.remove_reader(self._number)
+        return os.read(self._number, most)
+
+
+@contextmanager
+def keys() -> Iterator[Keys]:
+    """The terminal is as it was afterwards, whatever happened."""
+    number = sys.stdin.fileno()
+    before = termios.tcgetattr(number)
+    tty.setcbreak(number, termios.TCSADRAIN)
+    try:
+        yield Keys(number, before)
+    finally:
+        termios.tcsetattr(number, termios.TCSADRAIN, before)

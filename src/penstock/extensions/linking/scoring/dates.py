@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from penstock.extensions.linking.entity import DAY, MONTH, YEAR, DateValue
-from penstock.extensions.linking.scoring.finding import Finding, best
 from penstock.extensions.linking.scoring.folding import plain
+from penstock.extensions.linking.scoring.weights import Finding, best
 
 CENTURY, DECADE = 7, 8
 # How much an agreement says, by precision: many were born in 1987, few on that day.

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import OSA, Indel
 
-from penstock.extensions.linking.scoring.folding import Name, Word, folded, folded_in_latin
-from penstock.extensions.linking.scoring.scripts import ABJADS, UNSPACED
+from penstock.extensions.linking.scoring.folding import ABJADS, UNSPACED, Name, Word, folded, folded_in_latin
 
 EXACT, OTHER_ORDER, OTHER_SPACING, OTHER_UMLAUT = 1.0, 0.98, 0.96, 0.98
 # Numbers that differ make another thing; a number on one side only makes it likely.

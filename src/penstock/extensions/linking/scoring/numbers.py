@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from penstock.extensions.linking.entity import NumberValue
-from penstock.extensions.linking.scoring.finding import Finding
+from penstock.extensions.linking.scoring.weights import Finding
 
 # Relative difference, and how well two amounts agree below it.
 _STEPS = ((0.005, 1.0), (0.05, 0.8), (0.2, 0.4))
@@ -12,16 +12,8 @@ _STEPS = ((0.005, 1.0), (0.05, 0.8), (0.2, 0.4))
 _LONGEST = 60
 _NUMBER = re.compile(r"[-+]?\d[\d.,'’\u00a0\u202f ]*")
 _GROUPED = re.compile(r"^\d{1,3}(?:[., '’\u00a0\u202f]\d{3})+$")
-_SCALES = {
-    "thousand": 1e3,
-    "k": 1e3,
-    "million": 1e6,
-    "millions": 1e6,
-    "mio": 1e6,
-    "billion": 1e9,
-    "bn": 1e9,
-    "mrd": 1e9,
-}
+_SCALES = dict.fromkeys(("thousand", "k"), 1e3)
+_SCALES |= dict.fromkeys(("million", "millions", "mio"), 1e6) | dict.fromkeys(("billion", "bn", "mrd"), 1e9)
 # Symbol, word or id of Wikidata → what it measures, and how many of the first unit of that kind it is.
 _UNITS: dict[str, tuple[str, float]] = {
     **dict.fromkeys(("m", "metre", "meter", "metres", "meters", "q11573"), ("length", 1.0)),

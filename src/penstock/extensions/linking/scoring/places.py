@@ -5,7 +5,7 @@ import re
 from functools import lru_cache
 
 from penstock.extensions.linking.entity import PlaceValue
-from penstock.extensions.linking.scoring.finding import Finding, best
+from penstock.extensions.linking.scoring.weights import Finding, best
 
 _EARTH_KM = 6371.0
 # From each distance on, how well two places agree. A town's centre is several kilometres from its edge.

@@ -10,14 +10,14 @@ alike while no property agrees hold down. So a bare name may be accepted when it
 when it is only alike. These steps are parts of their own: the points always add up to the score.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.extensions.linking.entity import Entity
-from penstock.extensions.linking.scoring import names, properties, types
-from penstock.extensions.linking.scoring.finding import Finding
-from penstock.extensions.linking.scoring.weights import Weights
-from penstock.extensions.linking.wanted import Wanted
+from penstock.extensions.linking.project import Wanted
+from penstock.extensions.linking.record import RecordState
+from penstock.extensions.linking.scoring import names, properties
+from penstock.extensions.linking.scoring.weights import Finding, Weights
 from penstock.insight.record import WIRE
 
 # Of the weight of the name.
@@ -32,6 +32,8 @@ CLEAR_NAME, AGREES, MOST_WITH_SIMILAR_NAME = 0.96, 0.5, 0.85
 # An alias, on either side, is not quite a name.
 ALIAS = 0.99
 MOST_ALIASES = 60
+# Below this the best candidate shares a word or two with the record; a person would only be kept busy by it.
+LEAST_WORTH_A_LOOK = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,7 @@ def score(wanted: Wanted, entity: Entity, weights: Weights, languages: tuple[str
 def _compared(wanted: Wanted, entity: Entity, weights: Weights) -> list[tuple[str, float, Finding | None]]:
     """Feature, weight, finding; None: the source knows nothing about what the record says."""
     found: list[tuple[str, float, Finding | None]] = [("name", weights.name, _named(wanted, entity))]
-    found.append(("type", weights.type, types.compare(wanted.types, entity.types)))
+    found.append(("type", weights.type, _compare_types(wanted.types, entity.types)))
     for name, texts in wanted.properties.items():
         said = tuple(text for text in texts if text.strip())
         there = entity.claims.get(name, ())
@@ -175,3 +177,59 @@ def _description(entity: Entity, languages: tuple[str, ...]) -> str | None:
         if language in entity.descriptions:
             return entity.descriptions[language]
     return next(iter(entity.descriptions.values()), None)
+
+
+def _compare_types(wanted: Collection[str], there: Collection[str]) -> Finding:
+    """Any of the wanted types will do. Nothing known on one side says nothing."""
+    if not wanted:
+        return Finding(kind="type", value=None, said="no type is wanted")
+    if not there:
+        return Finding(kind="type", value=None, said="no type is known there")
+    found = next((one for one in wanted if one in there), None)
+    if found is not None:
+        return Finding(kind="type", value=1.0, said=f"is of type {found}")
+    return Finding(kind="type", value=0.0, said=f"is of type {_listed(there)}, not {_listed(wanted)}")
+
+
+def _listed(types: Collection[str]) -> str:
+    shown = list(types)[:3]
+    return " or ".join(shown) + (" …" if len(types) > len(shown) else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """``gap``: from the best to the second; to 0 where there is no second. None without a candidate."""
+
+    state: RecordState
+    best: Scored | None
+    gap: float | None
+    said: str
+
+    @property
+    def match(self) -> Scored | None:
+        """What the record is accepted as, or shown with."""
+        return None if self.state is RecordState.NO_CANDIDATE else self.best
+
+
+def verdict(ranked: Sequence[Scored], accept_score: float, accept_gap: float) -> Verdict:
+    """``ranked``: best first, as ``rank`` has them."""
+    if not ranked:
+        return Verdict(
+            state=RecordState.NO_CANDIDATE, best=None, gap=None, said="the source knows nothing of that name"
+        )
+    best = ranked[0]
+    gap = round(best.score - (ranked[1].score if len(ranked) > 1 else 0.0), 6)
+    state, said = _decided(best.score, gap, ranked, accept_score, accept_gap)
+    return Verdict(state=state, best=best, gap=gap, said=said)
+
+
+def _decided(
+    score: float, gap: float, ranked: Sequence[Scored], accept_score: float, accept_gap: float
+) -> tuple[RecordState, str]:
+    if score < LEAST_WORTH_A_LOOK:
+        return RecordState.NO_CANDIDATE, f"the best of {len(ranked)} reaches {score:.2f}, which is not worth a look"
+    if score < accept_score:
+        return RecordState.REVIEW, f"{score:.2f} is below {accept_score:g}"
+    if gap < accept_gap:
+        return RecordState.REVIEW, f"{ranked[1].label} is only {gap:.2f} behind, less than {accept_gap:g}"
+    return RecordState.ACCEPTED, f"{score:.2f}, and the next is {gap:.2f} behind"

@@ -1,7 +1,7 @@
 """Any service that speaks the Reconciliation API of the W3C's community group, version 0.2."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,6 @@ from penstock.errors import PermanentError, TransientError
 from penstock.extensions.linking.entity import Entity
 from penstock.extensions.linking.settings import LinkingSettings
 from penstock.extensions.linking.sources import reconciliation_values as values
-from penstock.extensions.linking.sources.gathering import Gathering
 from penstock.extensions.linking.sources.source import Budget, Found, SourceMisconfigured
 from penstock.extensions.linking.sources.source_client import SourceClient
 from penstock.providers.origin import origin_of
@@ -39,6 +38,83 @@ class _Query:
 _Answer = tuple[Entity, ...] | PermanentError
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Waiting:
+    question: _Query
+    group: str
+    answer: "asyncio.Future[tuple[Entity, ...]]"
+    taken: bool = False
+
+
+class _Gathering:
+    """Questions of many tasks, asked in few requests: whatever waits when a permit comes goes along with it.
+
+    ``ask``: gets questions of one group (a language, which holds for a whole request) and answers them in order;
+    an error in the place of an answer is for that question alone.
+
+    Each of those who wait may become the one who asks for all. Nobody waits for others to come along: with permits at
+    hand, a question goes out alone.
+    """
+
+    def __init__(self, ask: Callable[[list[_Query], str, Budget], Awaitable[Sequence[_Answer]]], turns: int) -> None:
+        self._ask = ask
+        self._turns = asyncio.Semaphore(turns)
+        self._choosing = asyncio.Lock()
+        self._waiting: list[_Waiting] = []
+
+    async def answer(self, question: _Query, group: str, limiter: Budget, most: int) -> tuple[Entity, ...]:
+        mine = _Waiting(question=question, group=group, answer=asyncio.get_running_loop().create_future())
+        self._waiting.append(mine)
+        try:
+            if batch := await self._chosen(mine, limiter, most):
+                await self._asked(batch, limiter)
+            return await mine.answer
+        finally:
+            mine.answer.cancel()  # who gave up is told nothing
+            if not mine.taken:
+                self._waiting.remove(mine)
+
+    async def _chosen(self, mine: _Waiting, limiter: Budget, most: int) -> list[_Waiting]:
+        """One at a time waits for a turn and a permit, so that none is taken for a question that went along with
+        another. Whoever gets a batch gives the turn back when it is answered."""
+        async with self._choosing:
+            if mine.taken:
+                return []
+            await self._turns.acquire()
+            try:
+                await limiter.acquire()
+            except BaseException:
+                self._turns.release()
+                raise
+            others = [one for one in self._waiting if one is not mine and one.group == mine.group]
+            batch = [mine, *others[: most - 1]]
+            for one in batch:
+                one.taken = True
+            self._waiting = [one for one in self._waiting if not one.taken]
+            return batch
+
+    async def _asked(self, batch: list[_Waiting], limiter: Budget) -> None:
+        try:
+            answers = await self._ask([one.question for one in batch], batch[0].group, limiter)
+            for one, answer in zip(batch, answers, strict=True):
+                if isinstance(answer, PermanentError):
+                    self._fail([one], answer)
+                elif not one.answer.done():
+                    one.answer.set_result(answer)
+        except Exception as error:
+            self._fail(batch, error)
+        except BaseException:
+            self._fail(batch[1:], TransientError("The request that this question went along with was broken off."))
+            raise
+        finally:
+            self._turns.release()
+
+    def _fail(self, batch: list[_Waiting], error: Exception) -> None:
+        for one in batch:
+            if not one.answer.done():
+                one.answer.set_exception(error)
+
+
 class Reconciliation:
     """One per process. Its manifest is read with the first question, and again with the next start."""
 
@@ -61,7 +137,7 @@ class Reconciliation:
         self._manifest: values.Manifest | None = None
         self._proposed: tuple[str, ...] | None = None
         self._scale = 1.0
-        self._gathering = Gathering[_Query, tuple[Entity, ...]](self._answers, own.concurrency)
+        self._gathering = _Gathering(self._answers, own.concurrency)
 
     async def close(self) -> None:
         await self._client.close()

@@ -67,6 +67,7 @@ class SourceClient:
         async with self._turns:
             target = _target(url, parameters)
             for _ in range(MOST_REDIRECTS + 1):
+                await limiter.acquire()
                 received = await self._send("GET", target, limiter)
                 if received.status not in REDIRECTS:
                     return await self._data(received), received
@@ -77,7 +78,7 @@ class SourceClient:
         """The permit was taken by the caller, who knows what to ask only once there is one; turns are the caller's
         too. A redirect is not followed: what was posted is for the configured address."""
         url = httpx2.URL(self.url)
-        received = await self._send("POST", url, limiter, form=form, headers=headers, permit=False)
+        received = await self._send("POST", url, limiter, form=form, headers=headers)
         if received.status in REDIRECTS:
             self._next(url, received)
             raise SourceMisconfigured(
@@ -93,11 +94,8 @@ class SourceClient:
         *,
         form: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
-        permit: bool = True,
     ) -> Received:
-        """Any answer that is neither a refusal nor a failure; redirects are the caller's."""
-        if permit:
-            await limiter.acquire()
+        """Any answer that is neither a refusal nor a failure; permits and redirects are the caller's."""
         received = await self._received(method, url, form, headers)
         wait = await limiter.learn(received.headers, received.status)
         host, status = self.host, received.status

@@ -1,6 +1,7 @@
 """Wikidata, or a Wikibase that speaks like it: names are searched, entities fetched 50 at a time."""
 
 import asyncio
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,8 +12,8 @@ from penstock.extensions.linking.entity import Entity
 from penstock.extensions.linking.settings import LinkingSettings
 from penstock.extensions.linking.sources.source import Budget, Found, SourceMisconfigured
 from penstock.extensions.linking.sources.source_client import SourceClient
-from penstock.extensions.linking.sources.wikidata_errors import IdRefused, error_in
 from penstock.extensions.linking.sources.wikidata_values import entity_of
+from penstock.limits.rate_headers import asked_wait_seconds
 
 WIKIDATA = "wikidata"
 # The made-up one of `penstock demo`.
@@ -26,6 +27,16 @@ _LANGUAGE = re.compile(r"[a-z][a-z0-9-]{1,30}")
 _ID = re.compile(r"[QP][1-9]\d{0,11}")
 # Names that are the same in every language, and the language most things have a name in.
 _ALWAYS = ("mul", "en")
+_THROTTLED = frozenset({"maxlag", "ratelimited", "readonly"})
+_SHORTEST_WAIT_SECONDS = 1.0
+_LONGEST_LAG_SECONDS = 60.0
+# One of the ids is to blame.
+_IDS = ("no-such-entity", "invalid-entity-id", "unresolved-redirect", "param-illegal", "param-invalid")
+# The same question gets the same answer.
+_PERMANENT = (
+    "bad", "blocked", "invalid", "missing", "mustbe", "no-such", "no_such", "param", "permission", "toomany", "unknown",
+    "unrecognized",
+)  # fmt: skip
 
 
 class Wikidata:
@@ -167,3 +178,42 @@ def _moved(data: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, str]:
 
 def _dicts(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [one for one in given.values() if isinstance(one, dict)]
+
+
+class IdRefused(PermanentError):
+    """``id``: the one that is to blame, where they say so."""
+
+    def __init__(self, message: str, id: str | None) -> None:
+        self.id = id
+        super().__init__(message)
+
+
+def error_in(data: Mapping[str, Any], headers: Mapping[str, str], *, host: str, key: str) -> Exception | None:
+    """What to raise for an answer; None for a good one."""
+    error = data.get("error")
+    if not isinstance(error, dict):
+        return None
+    code, info = str(error.get("code", "")), _shown(error.get("info"))
+    said = f"{host} answered with the error {_shown(code)}{f': {info}' if info else ''}"
+    if code in _THROTTLED:
+        wait = asked_wait_seconds(headers) or _lag_seconds(error)
+        return ThrottledError(f"{said}.", retry_after=max(wait, _SHORTEST_WAIT_SECONDS), key=key)
+    if code.startswith(_IDS):
+        given = error.get("id")
+        return IdRefused(f"{said}.", given if isinstance(given, str) else None)
+    if code.startswith(_PERMANENT):
+        return PermanentError(f"{said}. Check PENSTOCK_LINKING_ENDPOINT and the languages of the project.")
+    return TransientError(f"{said}.")
+
+
+def _lag_seconds(error: Mapping[str, Any]) -> float:
+    """As long as their copies are behind; no longer than a minute, for they catch up quicker than they say."""
+    lag = error.get("lag")
+    if isinstance(lag, bool) or not isinstance(lag, int | float) or not math.isfinite(lag):
+        return _SHORTEST_WAIT_SECONDS
+    return min(float(lag), _LONGEST_LAG_SECONDS)
+
+
+def _shown(text: Any) -> str:
+    given = text if isinstance(text, str) else ""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in given).split())[:200].rstrip(".")

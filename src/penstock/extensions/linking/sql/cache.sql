@@ -144,3 +144,15 @@ with held as (
     from held where r.project_id = $1 and r.run = $2 and r.language = $3 and r.query = $4 and r.state = 1
 )
 select (select count(*) from held)::integer as held, (select count(*) from wanted)::integer as new
+
+-- name: forget_searches
+-- Answers of $1 days ago, at most $2.
+delete from record_linking.searches where (source, language, query, types) in (
+    select source, language, query, types from record_linking.searches
+    where fetched_at < now() - $1::double precision * interval '1 day' limit $2)
+
+-- name: forget_entities
+-- What is wanted anew has no time, and stays.
+delete from record_linking.entities where (source, id) in (
+    select source, id from record_linking.entities
+    where fetched_at < now() - $1::double precision * interval '1 day' limit $2)

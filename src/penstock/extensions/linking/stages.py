@@ -1,4 +1,4 @@
-"""Whether a failure is the last one of its task, so that the records it was for have to be told."""
+"""The stages of record linking: their names, their retries, and when a failure is the last one of its task."""
 
 import platform
 
@@ -8,6 +8,10 @@ from penstock.core.retry import ErrorClass, classify
 from penstock.errors import DatabaseError, StaleLease
 from penstock.extensions.linking.sources.source import SourceMisconfigured
 
+SEARCH = "linking.search"
+FETCH = "linking.fetch"
+SCORE = "linking.score"
+WATCH = "linking.watch"
 _REASON_CHARACTERS = 1000
 # Short at first: most faults of a source are over at once. Then every half minute, so that a source that is back is
 # noticed soon, and often enough that an outage of five minutes is survived.

@@ -1,3 +1,0 @@
-"""Names that the parts of the application share."""
-
-PIPELINE = "catalogue"

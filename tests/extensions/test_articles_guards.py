@@ -12,7 +12,7 @@ import asyncpg
 import numpy as np
 import pytest
 
-from penstock.extensions.articles import building, filling, generations, upkeep, writing_many
+from penstock.extensions.articles import building, filling, generations, upkeep, writing
 from penstock.extensions.articles.articles import NewArticle
 from penstock.extensions.articles.chunking import parse
 from penstock.extensions.articles.generations import Generation, GenerationState
@@ -224,9 +224,9 @@ async def test_an_import_waits_for_an_edit_and_comes_after_it(world: World, othe
     def found(content: str) -> NewArticle:
         return NewArticle(title="Pumps", content=content, owner=OWNER, author=OWNER, source="pumps.md")
 
-    async def imported(content: str) -> writing_many.ManySaved:
+    async def imported(content: str) -> writing.ManySaved:
         async with world.app.connection() as connection:
-            return await writing_many.save_many(world.search, connection, [found(content)], job_id=None)
+            return await writing.save_many(world.search, connection, [found(content)], job_id=None)
 
     (article_id,) = (await imported("As first found.")).created
     editing = other.transaction()

@@ -13,10 +13,8 @@ from penstock.extensions.articles.errors import EmbedderBusy, EmbedderMisconfigu
 from penstock.extensions.articles.indexing import storing
 from penstock.extensions.articles.indexing.order import Embedded, Needless, Order
 from penstock.extensions.articles.indexing.storing import CurrentText, Prepared
-from penstock.extensions.articles.question import Question
-from penstock.extensions.articles.searching import search
-from penstock.extensions.articles.writing import ArticleChanged
-from penstock.extensions.articles.writing_many import reserve_slugs, save_many
+from penstock.extensions.articles.searching import Question, search
+from penstock.extensions.articles.writing import ArticleChanged, reserve_slugs, save_many
 from penstock.lifecycle import State
 from tests.extensions.article_world import OWNER, World, article_world
 

@@ -9,8 +9,7 @@ import pytest
 
 from penstock.extensions.articles import keyword, strict
 from penstock.extensions.articles.near.filter import Filter
-from penstock.extensions.articles.question import Answer, Question
-from penstock.extensions.articles.searching import search
+from penstock.extensions.articles.searching import Answer, Question, search
 from tests.extensions.article_world import OWNER, World, article_world
 from tests.extensions.test_articles_search_keyword import ids, large, saved, vocabulary
 

@@ -28,24 +28,29 @@ from penstock.extensions.articles import (
     alerts,
     building,
     comparing,
-    coverage,
     embedding_tasks,
     generations,
     reindexing,
-    saved_queries,
     upkeep,
 )
 from penstock.extensions.articles.api_access import parts
-from penstock.extensions.articles.comparing import Comparison
-from penstock.extensions.articles.coverage import Breakdown, Coverage
+from penstock.extensions.articles.comparing import Comparison, SavedQuery
 from penstock.extensions.articles.embedding_tasks import EmbeddingTask, TaskStatus
 from penstock.extensions.articles.errors import Category
 from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.names import BUILTIN
-from penstock.extensions.articles.question import MOST_CHARACTERS
 from penstock.extensions.articles.reindexing import SCOPES, Plan, Scope
-from penstock.extensions.articles.saved_queries import SavedQuery
-from penstock.extensions.articles.statistics import Freshness, QueueCounts, WorkerStatistics, statistics
+from penstock.extensions.articles.searching import MOST_CHARACTERS
+from penstock.extensions.articles.statistics import (
+    Breakdown,
+    Coverage,
+    Freshness,
+    QueueCounts,
+    WorkerStatistics,
+    breakdown,
+    chunks,
+    statistics,
+)
 
 router = APIRouter(prefix="/api/article-index", tags=["article index"], responses=documented(409))
 queries = APIRouter(prefix="/api/article-index/queries", tags=["article index"], responses=documented())
@@ -174,7 +179,7 @@ class Cleared(Wire):
 
 class NewQueryBody(Wire):
     query: Annotated[str, StringConstraints(min_length=1, max_length=MOST_CHARACTERS, pattern=STORABLE)]
-    expected: Annotated[list[_GivenName], Field(max_length=saved_queries.MOST_EXPECTED)] = Field(
+    expected: Annotated[list[_GivenName], Field(max_length=comparing.MOST_EXPECTED)] = Field(
         default_factory=list, description="Slugs of articles that should be found."
     )
 
@@ -192,13 +197,13 @@ async def get_index(request: Request, actor: Viewer) -> IndexBody:
         every = await generations.listing(connection)
         active = await generations.active(connection)
         covered = await search.counted.coverage(connection, active)
-        apart = await coverage.breakdown(connection, active)
+        parted = await breakdown(connection, active)
         opened = await alerts.opened(connection)
         jobs = await reindexing.unfinished(connection)
     return IndexBody(
         enabled=found.enabled,
         coverage=covered,
-        breakdown=apart,
+        breakdown=parted,
         queue=found.queue,
         worker=found.worker,
         freshness=found.freshness,
@@ -320,7 +325,7 @@ async def get_generation(request: Request, actor: Viewer, generation_id: _Genera
         if found is None:
             raise not_found(f"generation {generation_id}")
         covered = await search.counted.coverage(connection, found)
-        return GenerationDetail(**asdict(found), coverage=covered, chunks=await coverage.chunks(connection, found))
+        return GenerationDetail(**asdict(found), coverage=covered, chunks=await chunks(connection, found))
 
 
 @router.post("/generations/{generationId}/switch", operation_id="switchGeneration")
@@ -358,7 +363,7 @@ async def list_queries(request: Request, actor: Viewer, user_id: UserId = "me") 
     ground = ground_of(request)
     owner = whose(actor, user_id)
     async with ground.app.connection() as connection:
-        found = await saved_queries.listing(connection, owner=owner)
+        found = await comparing.saved_queries(connection, owner=owner)
     if owner is None:
         await ground.note_look(actor.entry("articles.look_at_queries", kind="article"))
     return QueryList(items=found)
@@ -368,14 +373,14 @@ async def list_queries(request: Request, actor: Viewer, user_id: UserId = "me") 
 async def save(request: Request, actor: Operator, body: NewQueryBody) -> SavedQuery:
     """The same query again changes what is expected of it."""
     async with ground_of(request).app.connection() as connection:
-        return await saved_queries.add(connection, owner=actor.name, query=body.query, expected=body.expected)
+        return await comparing.save_query(connection, owner=actor.name, query=body.query, expected=body.expected)
 
 
 @queries.delete("/{queryId}", operation_id="removeQuery", status_code=204)
 async def remove(request: Request, actor: Operator, query_id: _QueryId) -> None:
     ground = ground_of(request)
     async with ground.app.connection() as connection:
-        gone = await saved_queries.remove(connection, query_id, owner=None if actor.is_admin else actor.name)
+        gone = await comparing.forget_query(connection, query_id, owner=None if actor.is_admin else actor.name)
     if not gone:
         raise not_found(f"saved query {query_id}")
     if actor.is_admin:

@@ -10,8 +10,7 @@ from penstock.console.http.ownership import whose
 from penstock.console.http.parameters import STORABLE, After, UserId
 from penstock.console.http.problems import Problem, documented
 from penstock.extensions.articles.api_access import article_seen, parts
-from penstock.extensions.articles.question import MOST_CHARACTERS, Answer, Mode, Question
-from penstock.extensions.articles.searching import search, similar
+from penstock.extensions.articles.searching import MOST_CHARACTERS, Answer, Mode, Question, search, similar
 from penstock.extensions.articles.wire import Author, SearchBody, Since, Slug, Until
 
 router = APIRouter(tags=["articles"], responses=documented())

@@ -1,5 +1,7 @@
 """Articles and their revisions. One function per query of ``sql/articles.sql``."""
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +11,12 @@ from hashlib import sha256
 from typing import Any
 
 from penstock.errors import NotKnown
-from penstock.extensions.articles.slugs import numbered, slug_of
 from penstock.insight.record import WIRE
 from penstock.storage.queries import load
 
 _sql = load("articles", "penstock.extensions.articles")
 Connection = Any
+
 _LATEST = (datetime.max.replace(tzinfo=UTC, year=9998), 2**63 - 1)
 _MOST_REVISION = 2**31 - 1
 
@@ -307,3 +309,27 @@ def _article(row: Mapping[str, Any]) -> Article:
 
 def _summary(row: Mapping[str, Any]) -> Summary:
     return Summary(**{**row, "visibility": Visibility(row["visibility"])})
+
+
+_HYPHENS = re.compile(r"-+")
+# Marks above and below Latin, Greek and Cyrillic letters; signs that other scripts write vowels with stay.
+_ACCENTS = re.compile(r"[\u0300-\u036f]")
+_LONGEST = 80
+# What has no decomposition, as people write it where it is missing.
+_SPELT = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "đ": "d", "ł": "l", "þ": "th", "œ": "oe"})
+
+
+def slug_of(title: str) -> str:
+    """Lower case, words joined by hyphens, accents dropped; letters of other scripts stay. Never empty."""
+    lowered = title.casefold().translate(_SPELT)
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", lowered))
+    # Letters, digits, and the marks that some scripts write vowels with.
+    kept = (sign if unicodedata.category(sign)[0] in "LNM" else "-" for sign in unicodedata.normalize("NFC", plain))
+    slug = _HYPHENS.sub("-", "".join(kept)).strip("-")
+    if len(slug) > _LONGEST:
+        slug = slug[:_LONGEST].rsplit("-", 1)[0] if "-" in slug[:_LONGEST] else slug[:_LONGEST]
+    return slug.strip("-") or "article"
+
+
+def numbered(base: str, number: int) -> str:
+    return base if number == 1 else f"{base}-{number}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.extensions.articles.keyword import ALL_WORDS, KeywordHit
-from penstock.extensions.articles.near.passage import Passage
+from penstock.extensions.articles.near.filter import Passage
 from penstock.insight.record import WIRE
 
 MOST_FUSED = 200

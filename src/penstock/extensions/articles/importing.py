@@ -22,15 +22,23 @@ from penstock.console.files.files import plain_name
 from penstock.console.files.refused import FileRefused
 from penstock.console.files.room import require_room
 from penstock.errors import DatabaseError, UsageError
-from penstock.extensions.articles import import_csv, import_markdown
+from penstock.extensions.articles import import_csv
 from penstock.extensions.articles.articles import NewArticle, Visibility
-from penstock.extensions.articles.checking import check_text
-from penstock.extensions.articles.drafts import EMPTY, Draft, Entries, Entry, Refusal
+from penstock.extensions.articles.drafts import (
+    EMPTY,
+    SUFFIXES,
+    Draft,
+    Entries,
+    Entry,
+    Refusal,
+    read_file,
+    read_folder,
+    read_zip,
+)
 from penstock.extensions.articles.indexing.order import new_job
 from penstock.extensions.articles.settings import ArticleSettings
 from penstock.extensions.articles.shared import ArticleSearch
-from penstock.extensions.articles.writing import in_request
-from penstock.extensions.articles.writing_many import ManySaved, reserve_slugs, save_many
+from penstock.extensions.articles.writing import ManySaved, check_text, in_request, reserve_slugs, save_many
 
 __all__ = ["Imported", "import_path"]
 
@@ -137,18 +145,18 @@ def _entries(settings: Settings, path: Path, name: str, source: str | None, *, u
     of the file where that is all that is known, or where the file holds many."""
     most_bytes = settings.of(ArticleSettings).max_characters * _BYTES_PER_CHARACTER
     if path.is_dir():
-        return import_markdown.read_folder(path, source=source or path.resolve().as_posix(), most_bytes=most_bytes)
+        return read_folder(path, source=source or path.resolve().as_posix(), most_bytes=most_bytes)
     if not path.exists():
         raise FileRefused(f"{str(path)!r} is not there.", f"Name {_KINDS}.")
     suffix = Path(name).suffix.lower()
-    if suffix in import_markdown.SUFFIXES:
+    if suffix in SUFFIXES:
         here = name if uploaded else path.resolve().as_posix()
         known_by = here if source is None else f"{source}/{name}"
-        return import_markdown.read_file(path, name=name, source=known_by, most_bytes=most_bytes)
+        return read_file(path, name=name, source=known_by, most_bytes=most_bytes)
     if suffix in (".csv", ".tsv"):
         return import_csv.read(path, source=source or name, most_bytes=most_bytes)
     if suffix == ".zip":
-        return import_markdown.read_zip(path, source=source or name, most_bytes=most_bytes)
+        return read_zip(path, source=source or name, most_bytes=most_bytes)
     raise FileRefused(f"{name!r} is nothing that can be imported.", f"Name {_KINDS}.")
 
 

@@ -8,10 +8,10 @@ class ArticleSearch:
 
     def __init__(self, app: Penstock) -> None:
         # They bring numpy, which commands that only look, and functions that are only handed one of these, do without.
-        from penstock.extensions.articles.coverage import Counted
         from penstock.extensions.articles.embedders.registry import Embedders
         from penstock.extensions.articles.indexing.indexer import Indexer
         from penstock.extensions.articles.near import Near
+        from penstock.extensions.articles.statistics import Counted
 
         self.app = app
         self.embedders = Embedders(app)

@@ -10,11 +10,11 @@ from penstock.console.http.actor import Actor
 from penstock.console.http.parameters import COUNTED, LONGEST_NAME, STORABLE, Flag, Moment
 from penstock.console.http.wire import Wire
 from penstock.extensions.articles.articles import Revision, Summary, Visibility
-from penstock.extensions.articles.checking import LONGEST_MESSAGE, LONGEST_TITLE
-from penstock.extensions.articles.coverage import Coverage
 from penstock.extensions.articles.drafts import Refusal
 from penstock.extensions.articles.embedding_tasks import EmbeddingStatus
-from penstock.extensions.articles.question import Hit, Mode
+from penstock.extensions.articles.searching import Hit, Mode
+from penstock.extensions.articles.statistics import Coverage
+from penstock.extensions.articles.writing import LONGEST_MESSAGE, LONGEST_TITLE
 
 MOST_REVISION = 2**31 - 1
 Priority = Literal["high", "normal", "low"]

@@ -12,9 +12,8 @@ import typer
 from penstock.core.job_counts import JobCounts
 from penstock.errors import UsageError
 from penstock.extensions.articles.articles import Visibility
-from penstock.extensions.articles.commands.context import OwnerOption, SkipOption, opened
+from penstock.extensions.articles.commands.context import OwnerOption, SkipOption, explained, opened, pending_of_job
 from penstock.extensions.articles.commands.saving import SharedFlag
-from penstock.extensions.articles.commands.waiting import explained, pending_of_job
 from penstock.terminal.command import command
 from penstock.terminal.owners import require_owner
 from penstock.terminal.progress import Progress, duration

@@ -21,11 +21,11 @@ from penstock.extensions.articles.commands.context import (
     actor_of,
     article_to_change,
     as_data,
+    explained,
     given,
     opened,
 )
-from penstock.extensions.articles.commands.show import revision_of
-from penstock.extensions.articles.commands.waiting import explained
+from penstock.extensions.articles.commands.search import revision_of
 from penstock.extensions.articles.drafts import EMPTY, Refusal, decoded, of_markdown
 from penstock.extensions.articles.shared import ArticleSearch
 from penstock.extensions.articles.writing import Change, Saved

@@ -10,10 +10,17 @@ import orjson
 from penstock import Penstock, ThrottledError
 from penstock.brokers.budgets import budgets_of
 from penstock.control import limits
-from penstock.extensions.articles.embedders import refusals
 from penstock.extensions.articles.embedders.embedder import Purpose, Vectors
 from penstock.extensions.articles.embedders.options import Options
-from penstock.extensions.articles.embedders.reply import NotNumbers, Unreadable, WrongDimensions, most_bytes, vectors_of
+from penstock.extensions.articles.embedders.reply import (
+    NotNumbers,
+    Unreadable,
+    WrongDimensions,
+    is_quota,
+    most_bytes,
+    refusal,
+    vectors_of,
+)
 from penstock.extensions.articles.errors import EmbedderBusy, EmbedderExhausted, EmbedderMisconfigured, TextRefused
 from penstock.extensions.articles.settings import ArticleSettings
 from penstock.limits.limiter import Limiters
@@ -101,7 +108,7 @@ class OpenAIModel:
         try:
             received = await self._post(self._body(texts), len(texts), self._timeout_seconds(purpose))
             if received.status != 200:
-                raise refusals.refusal(received, self._options, await self._learn(received, purpose))
+                raise refusal(received, self._options, await self._learn(received, purpose))
             await self._learn(received, purpose)
             return await self._vectors(received.body, len(texts))
         except MemoryError:
@@ -153,7 +160,7 @@ class OpenAIModel:
 
     async def _learn(self, received: Received, purpose: Purpose) -> float:
         """Their headers slow everybody who asks them, and nobody else."""
-        if refusals.is_quota(received, self._options):
+        if is_quota(received, self._options):
             return 0.0
         return await self._limiters[purpose].learn(of_requests(received.headers), received.status) or 0.0
 

@@ -1,9 +1,11 @@
 """Carries out embedding orders: reads the text, cuts it, has it embedded, stores the vectors."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +18,87 @@ from penstock.extensions.articles.embedders.registry import Embedders
 from penstock.extensions.articles.errors import EmbedderBusy, TextRefused
 from penstock.extensions.articles.generations import Generation, GenerationState
 from penstock.extensions.articles.indexing import storing
-from penstock.extensions.articles.indexing.batcher import Batcher
 from penstock.extensions.articles.indexing.order import Embedded, Needless, Order, Outcome
 from penstock.extensions.articles.indexing.storing import CurrentText, Prepared
 from penstock.extensions.articles.settings import ArticleSettings
+
+Work = Callable[[Sequence[Order]], Coroutine[Any, Any, Sequence[Outcome | BaseException]]]
+# Handlers that were claimed together are started one after the other; this long the first waits for the others.
+_GATHER_SECONDS = 0.002
+
+
+class Batcher:
+    """``work`` answers every order of a batch with an outcome, or the error that stands for it."""
+
+    def __init__(self, work: Work, *, most: int) -> None:
+        self._work = work
+        self._most = most
+        self._waiting: deque[tuple[Order, asyncio.Future[Outcome]]] = deque()
+        self._running: asyncio.Task[None] | None = None
+        # The batch that is under way, and who waits for it.
+        self._working: asyncio.Future[Sequence[Outcome | BaseException]] | None = None
+        self._waited_for: list[asyncio.Future[Outcome]] = []
+
+    async def submit(self, order: Order) -> Outcome:
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._waiting.append((order, future))
+        if self._running is None or self._running.done():
+            self._running = asyncio.get_running_loop().create_task(self._run())
+        try:
+            return await future
+        finally:
+            self._leave_alone()
+
+    def _leave_alone(self) -> None:
+        """A batch that nobody waits for any more must not hold up the next one."""
+        if self._working is not None and all(future.done() for future in self._waited_for):
+            self._working.cancel()
+
+    async def close(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+
+    async def _run(self) -> None:
+        if self._most > 1:
+            await asyncio.sleep(_GATHER_SECONDS)
+        while self._waiting:
+            batch: list[tuple[Order, asyncio.Future[Outcome]]] = []
+            while self._waiting and len(batch) < self._most:
+                order, future = self._waiting.popleft()
+                if not future.done():  # its handler gave up meanwhile
+                    batch.append((order, future))
+            if batch:
+                await self._carry_out(batch)
+
+    async def _carry_out(self, batch: list[tuple[Order, asyncio.Future[Outcome]]]) -> None:
+        self._waited_for = [future for _, future in batch]
+        working = asyncio.get_running_loop().create_task(self._work([order for order, _ in batch]))
+        self._working = working
+        try:
+            outcomes: Sequence[Outcome | BaseException] = await working
+        except asyncio.CancelledError:
+            if all(future.done() for future in self._waited_for):
+                return  # given up by everybody: the next batch
+            working.cancel()
+            _answer(batch, [RuntimeError("The embedding was interrupted.")] * len(batch))
+            raise
+        except Exception as error:
+            outcomes = [error] * len(batch)
+        finally:
+            self._working = None
+        _answer(batch, outcomes)
+
+
+def _answer(batch: list[tuple[Order, asyncio.Future[Outcome]]], outcomes: Sequence[Outcome | BaseException]) -> None:
+    for (_, future), outcome in zip(batch, outcomes, strict=True):
+        if future.done():
+            continue
+        if isinstance(outcome, BaseException):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
 
 # Texts in memory at one time, however large the batch is.
 _MOST_AT_ONCE = 64

@@ -8,16 +8,16 @@ import numpy as np
 
 from penstock.extensions.articles.embedders.embedder import Vectors, received
 from penstock.extensions.articles.generations import Generation
-from penstock.extensions.articles.near import pgvector
-from penstock.extensions.articles.near.exact import Exact
-from penstock.extensions.articles.near.filter import Filter
-from penstock.extensions.articles.near.memory import Memory, Opened
-from penstock.extensions.articles.near.passage import Passage
+from penstock.extensions.articles.near.exact import Exact, Memory, Opened
+from penstock.extensions.articles.near.filter import DECIMALS, Filter, Passage, best_of_each, few
 from penstock.storage.queries import load
 
 _sql = load("nearest", "penstock.extensions.articles")
 Connection = Any
 
+# Passages that are read per article wanted, at first: long articles have many that are alike.
+_PER_ARTICLE = 2
+_MOST_PASSAGES = 4000
 # Generations whose vectors are kept in memory: the active one, and one it is compared with.
 _MOST_KEPT = 2
 # Passages that stand for a whole article.
@@ -75,9 +75,7 @@ class Near:
         if ways.compares:
             await self.warm(connection, generation)
             try:
-                return await pgvector.nearest(
-                    connection, generation, vector, wanted=wanted, limit=limit, walks=ways.walks
-                )
+                return await _by_server(connection, generation, vector, wanted=wanted, limit=limit, walks=ways.walks)
             except (asyncpg.UndefinedObjectError, asyncpg.UndefinedFunctionError):
                 self._ways.pop(generation.id, None)  # somebody dropped the extension
         return await self._exact(generation).nearest(connection, vector, wanted=wanted, limit=limit)
@@ -111,6 +109,55 @@ class Near:
             del self._kept[next(iter(self._kept))]
         self._kept[generation.id] = kept
         return kept
+
+
+async def _by_server(
+    connection: Connection, generation: Generation, vector: Vectors, *, wanted: Filter, limit: int, walks: bool
+) -> list[Passage]:
+    """By the server itself. ``walks``: the generation has an index: then the answer may miss a few, otherwise it is
+    exact."""
+    numbers = vector.tolist()
+    async with connection.transaction():
+        await connection.execute(_sql.settle)
+        chosen = await few(connection, wanted)
+        if chosen is not None:
+            rows = await connection.fetch(generation.query(_sql.by_articles), chosen, numbers, _MOST_PASSAGES)
+            return best_of_each(map(_passage, rows), limit)
+        if walks:
+            # Half of them will do: a second walk along the index costs as much as the first.
+            found, gave_up = await _widening(
+                connection, generation, _sql.by_index, wanted, numbers, limit, enough=(limit + 1) // 2
+            )
+            if not gave_up or wanted.open:
+                return found
+        found, _ = await _widening(connection, generation, _sql.by_scan, wanted, numbers, limit, enough=limit)
+        return found
+
+
+async def _widening(
+    connection: Connection,
+    generation: Generation,
+    query: str,
+    wanted: Filter,
+    numbers: list[float],
+    limit: int,
+    *,
+    enough: int,
+) -> tuple[list[Passage], bool]:
+    """Reads more passages while few articles have them all. True: it ended before there were enough articles."""
+    most = min(limit * _PER_ARTICLE, _MOST_PASSAGES)
+    while True:
+        rows = await connection.fetch(generation.query(query), *wanted.values, numbers, most)
+        found = best_of_each(map(_passage, rows), limit)
+        if len(found) >= enough or most >= _MOST_PASSAGES:
+            return found, False
+        if len(rows) < most:
+            return found, True
+        most = min(most * 4, _MOST_PASSAGES)
+
+
+def _passage(row: Any) -> Passage:
+    return Passage(**{**row, "similarity": round(row["similarity"], DECIMALS)})
 
 
 __all__ = ["Filter", "Near", "Passage", "Ways"]

@@ -1,6 +1,6 @@
-"""Which articles a search may show, and whether they are few enough to be looked at one by one."""
+"""What a search of vectors is asked and answers: which articles it may show, and the passages that come near."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,6 +10,33 @@ from penstock.storage.queries import load
 
 _sql = load("nearest", "penstock.extensions.articles")
 Connection = Any
+
+# Single precision differs behind this, by the order in which numbers are added; a tie is a tie whoever adds.
+DECIMALS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """``starts``, ``ends``: characters of the content of ``revision``; both 0: the title alone. ``similarity``: the dot
+    product, -1 to 1."""
+
+    article_id: int
+    ordinal: int
+    revision: int
+    starts: int
+    ends: int
+    similarity: float
+
+
+def best_of_each(passages: Iterable[Passage], limit: int) -> list[Passage]:
+    """The nearest passage of every article, the nearest article first; of equals the older one."""
+    chosen: dict[int, Passage] = {}
+    for one in sorted(passages, key=lambda one: (-one.similarity, one.article_id, one.ordinal)):
+        chosen.setdefault(one.article_id, one)
+        if len(chosen) == limit:
+            break
+    return list(chosen.values())
+
 
 # So many articles are compared exactly in a few milliseconds. An index that walks past everybody else's is slower,
 # and may give up before it has met them.

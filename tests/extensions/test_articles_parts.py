@@ -15,9 +15,9 @@ from penstock.extensions.articles.chunking import Chunker, parse
 from penstock.extensions.articles.drafts import parse as parse_markdown
 from penstock.extensions.articles.embedders.embedder import received
 from penstock.extensions.articles.errors import EmbedderBusy, EmbedderMisconfigured, TextRefused
-from penstock.extensions.articles.indexing.indexer import ArticleInWork, Batcher, embed_drafts
+from penstock.extensions.articles.indexing.indexer import Batcher, embed_drafts
 from penstock.extensions.articles.indexing.order import Embedded, Order
-from penstock.extensions.articles.indexing.storing import CurrentText
+from penstock.extensions.articles.indexing.storing import ArticleInWork, CurrentText
 
 # ---------------------------------------------------------------- slugs
 

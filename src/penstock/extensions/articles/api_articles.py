@@ -10,7 +10,6 @@ import orjson
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field, StringConstraints
 
-from penstock.config import Settings
 from penstock.console.http.actor import Actor, Operator, Viewer
 from penstock.console.http.bodies import media_type, takes, validated
 from penstock.console.http.ground import Ground, Here
@@ -136,9 +135,9 @@ router = APIRouter(prefix="/api", tags=["articles"], responses=documented())
 _WRITES = documented(409)
 _WRITES_A_TEXT = documented(409, 413, 415)
 _MOST_NOW = 200
-# A character may come as `\u00e9`; beside the text there is little.
-_BYTES_PER_CHARACTER = 6
-_BYTES_BESIDE = 64 * 1024
+# Of a request with an article: a character may come as `\u00e9`, and beside the text there is little. What is far too
+# long is refused while it comes.
+_takes_a_text = takes(json=lambda settings: settings.of(ArticleSettings).max_characters * 6 + 64 * 1024)
 _Text = TypeVar("_Text", bound=Revision)
 Slugs = Annotated[
     list[Annotated[str, Query(min_length=1, max_length=LONGEST_NAME, pattern=STORABLE)]],
@@ -151,11 +150,6 @@ def _json(model: type[Any]) -> dict[str, Any]:
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     schema.pop("$defs", None)
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
-
-
-def _article_bytes(settings: Settings) -> int:
-    """Of a request with an article; what is far too long is refused while it comes."""
-    return settings.of(ArticleSettings).max_characters * _BYTES_PER_CHARACTER + _BYTES_BESIDE
 
 
 @router.get("/articles", operation_id="listArticles")
@@ -218,7 +212,7 @@ async def articles_now(ground: Here, actor: Viewer, slugs: Slugs) -> ArticlesNow
     openapi_extra=_json(NewArticleBody),
     responses=_WRITES_A_TEXT,
 )
-@takes(json=_article_bytes)
+@_takes_a_text
 async def create(request: Request, response: Response, ground: Here, parts: Parts, actor: Operator) -> SavedBody:
     """Stored with its embedding task, which a worker takes from there; nothing waits for the embedding."""
     body: NewArticleBody = await _read_body(request, NewArticleBody)
@@ -237,7 +231,7 @@ async def get_article(ground: Here, actor: Viewer, slug: Slug) -> ArticleDetail:
 
 
 @router.put("/articles/{slug}", operation_id="updateArticle", openapi_extra=_json(ChangeBody), responses=_WRITES_A_TEXT)
-@takes(json=_article_bytes)
+@_takes_a_text
 async def update(request: Request, ground: Here, parts: Parts, actor: Operator, slug: Slug) -> SavedBody:
     """A new revision, unless nothing differs. 409 where somebody saved since `revision`: `current` is what they wrote,
     and nothing of this request was stored."""
@@ -247,7 +241,9 @@ async def update(request: Request, ground: Here, parts: Parts, actor: Operator, 
     try:
         saved = await writing.update(parts, slug, change, by=actor.name, noted=actor.by)
     except writing.ArticleChanged as error:
-        raise Problem(409, str(error), current=_conflict(error.current)) from None
+        now = error.current
+        current = {"revision": now.revision, "title": now.title, "content": now.content, "author": now.author}
+        raise Problem(409, str(error), current=current | {"updatedAt": now.updated_at.isoformat()}) from None
     return await _saved(ground, actor, saved)
 
 
@@ -303,17 +299,6 @@ async def _saved(ground: Ground, actor: Actor, saved: writing.Saved) -> SavedBod
     return SavedBody.of(saved.article, status, actor, changed=saved.changed, task_ids=tasks, note=saved.note)
 
 
-def _conflict(article: Article) -> dict[str, Any]:
-    """What an editor who came second needs to go on."""
-    return {
-        "revision": article.revision,
-        "title": article.title,
-        "content": article.content,
-        "author": article.author,
-        "updatedAt": article.updated_at.isoformat(),
-    }
-
-
 def _place(ground: Ground, actor: Actor, query: tuple[object, ...], cursor: str) -> Place:
     at, article = ground.cursors.take(actor.name, query, cursor)
     assert isinstance(at, datetime)
@@ -322,7 +307,7 @@ def _place(ground: Ground, actor: Actor, query: tuple[object, ...], cursor: str)
 
 
 async def _read_body(request: Request, model: type[Any]) -> Any:
-    """JSON, checked like the bodies of other routes. Its route takes ``_article_bytes``."""
+    """JSON, checked like the bodies of other routes. Its route is one that ``_takes_a_text``."""
     if media_type(request.headers.get("content-type", "")) != "application/json":
         raise Problem(415, "Send the article as application/json, with `title` and `content`.")
     given = _parsed(await request.body())

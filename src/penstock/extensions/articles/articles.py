@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
@@ -113,6 +113,7 @@ class Known:
     """An article that an import has stored before."""
 
     id: int
+    source: str
     revision: int
     visibility: Visibility
     digest: bytes
@@ -120,7 +121,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A row of ``revisions``, before it is one."""
+    """A row of ``revisions``, before it is one; the fields in the order of its columns."""
 
     article_id: int
     revision: int
@@ -172,18 +173,14 @@ async def insert(
 
 
 async def append_revision(connection: Connection, text: Text, task_id: int | None) -> None:
-    values = (text.article_id, text.revision, text.title, text.content, text.message, text.author, text.digest)
-    await connection.execute(_sql.append_revision, *values, task_id)
+    await connection.execute(_sql.append_revision, *astuple(text), task_id)
 
 
 async def append_revisions(
     connection: Connection, texts: Sequence[Text], *, after_task: int, job_id: int | None, generation: int
 ) -> None:
     """Each with the task that the job was given for it behind ``after_task``, where there is one."""
-    columns = [
-        [getattr(text, name) for text in texts]
-        for name in ("article_id", "revision", "title", "content", "message", "author", "digest")
-    ]
+    columns = map(list, zip(*map(astuple, texts), strict=True))
     await connection.execute(_sql.append_revisions, *columns, after_task, job_id, generation)
 
 
@@ -239,12 +236,7 @@ async def lock_sources(connection: Connection, owner: str, sources: Sequence[str
     """By source, those that are there."""
     ids = [row["id"] for row in await connection.fetch(_sql.lock_sources, owner, sources)]
     rows = await connection.fetch(_sql.digests, ids) if ids else []
-    return {
-        row["source"]: Known(
-            id=row["id"], revision=row["revision"], visibility=Visibility(row["visibility"]), digest=row["digest"]
-        )
-        for row in rows
-    }
+    return {row["source"]: Known(**{**row, "visibility": Visibility(row["visibility"])}) for row in rows}
 
 
 async def unattended(connection: Connection, article_ids: Sequence[int], generation: int) -> list[tuple[int, int]]:

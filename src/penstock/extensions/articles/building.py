@@ -56,22 +56,17 @@ async def build(
     search: ArticleSearch, *, name: str, embedder: str, chunk_characters: int = 700, overlap: int = 100, by: str
 ) -> Generation:
     """Probes the embedder first: a generation of one that does not answer would only collect failures."""
-    named = _checked_name(name)
+    named = name.strip()
+    if not named or len(named) > LONGEST_NAME or not named.isprintable():
+        raise UsageError(f"The name {name[:LONGEST_NAME]!r} will not do: use 1 to {LONGEST_NAME} printable characters.")
     chunker = str(chunking.Chunker(size=chunk_characters, overlap=overlap))
     model, dimensions = await _probed(search, embedder)
     async with search.app.connection() as connection:
         await _refuse_taken(connection, named)
         try:
             async with connection.transaction():
-                made = await generations.insert(
-                    connection,
-                    name=named,
-                    embedder=embedder,
-                    model=model,
-                    dimensions=dimensions,
-                    chunker=chunker,
-                    by=by,
-                )
+                about = {"name": named, "embedder": embedder, "model": model, "chunker": chunker, "by": by}
+                made = await generations.insert(connection, dimensions=dimensions, **about)
                 wish = Plan(generation=made.id)
                 job_id, count = await reindexing.start_on(search, connection, wish, by)
                 await _enqueue(search.app, connection, {"generation": made.id}, EnqueueOptions(owner=by))
@@ -169,13 +164,6 @@ async def _probed(search: ArticleSearch, name: str) -> tuple[str, int]:
             "searched. Choose another model, or ask it for fewer dimensions."
         )
     return embedder.model, dimensions
-
-
-def _checked_name(name: str) -> str:
-    named = name.strip()
-    if not named or len(named) > LONGEST_NAME or not named.isprintable():
-        raise UsageError(f"The name {name[:LONGEST_NAME]!r} will not do: use 1 to {LONGEST_NAME} printable characters.")
-    return named
 
 
 async def _refuse_taken(connection: Connection, name: str) -> None:

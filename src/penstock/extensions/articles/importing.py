@@ -29,7 +29,6 @@ from penstock.extensions.articles.drafts import (
     SUFFIXES,
     Draft,
     Entries,
-    Entry,
     Refusal,
     read_file,
     read_folder,
@@ -40,9 +39,6 @@ from penstock.extensions.articles.settings import ArticleSettings
 from penstock.extensions.articles.shared import ArticleSearch
 from penstock.extensions.articles.writing import ManySaved, check_text, in_request, reserve_slugs, save_many
 
-__all__ = ["Imported", "import_path"]
-
-PRIORITY = "low"
 _FIRST_BATCH = 500
 _MOST_ROWS = 2000
 _TRIES = 8
@@ -114,14 +110,19 @@ async def import_path(
         author=owner,
         visibility=visibility,
         skip_embedding=skip_embedding,
-        priority=PRIORITY,
+        priority="low",
     )
     running = _Import(search, called, like, entries)
     try:
         return await running.all(told)
     finally:
         await running.close()
-        _log(search, called, owner, running.so_far)
+        done = running.so_far
+        counts = {"created": done.created, "updated": done.updated, "unchanged": done.unchanged}
+        refused = done.refused_count
+        search.app.events.emit(
+            "articles.imported", file=called, owner=owner, job=done.job_id, **counts, refused=refused
+        )
 
 
 def _name_of(path: Path) -> str:
@@ -160,19 +161,6 @@ def _entries(settings: Settings, path: Path, name: str, source: str | None, *, u
     raise FileRefused(f"{name!r} is nothing that can be imported.", f"Name {_KINDS}.")
 
 
-def _log(search: ArticleSearch, name: str, owner: str, done: Imported) -> None:
-    search.app.events.emit(
-        "articles.imported",
-        file=name,
-        owner=owner,
-        job=done.job_id,
-        created=done.created,
-        updated=done.updated,
-        unchanged=done.unchanged,
-        refused=done.refused_count,
-    )
-
-
 class _NothingQueued(Exception):
     """Takes back a job without tasks, which would only confuse."""
 
@@ -198,7 +186,10 @@ class _Import:
         self._like = like
         self._entries = entries
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="penstock-articles")
-        self._size = _first_size(search.app.settings)
+        # An article is more work than a row: word lists, revisions. So batches stay smaller than those of rows.
+        size = IngestBatch.start(search.app.settings)
+        bounds = replace(size.bounds, max_rows=min(_MOST_ROWS, size.bounds.max_rows))
+        self._size = replace(size, bounds=bounds, rows=min(_FIRST_BATCH, bounds.max_rows))
         self._read = 0
         self.so_far = Imported()
 
@@ -236,7 +227,13 @@ class _Import:
         try:
             for entry in self._entries:
                 self._read += 1
-                self._add(batch, entry)
+                batch.share = entry.share
+                found = self._checked(entry.found)
+                if isinstance(found, Refusal):
+                    batch.refusals.append(found)
+                else:
+                    batch.news.append(found)
+                    batch.size_bytes += len(found.content)
                 if len(batch.news) + len(batch.refusals) >= size.rows or batch.size_bytes >= size.max_bytes:
                     batch.last = False
                     return batch
@@ -246,15 +243,6 @@ class _Import:
             batch.refusals.append(Refusal(where="the rest", why=f"It was not read: {error}"))
         batch.share = 1.0
         return batch
-
-    def _add(self, batch: _Batch, entry: Entry) -> None:
-        batch.share = entry.share
-        found = self._checked(entry.found)
-        if isinstance(found, Refusal):
-            batch.refusals.append(found)
-        else:
-            batch.news.append(found)
-            batch.size_bytes += len(found.content)
 
     def _checked(self, found: Draft | Refusal) -> NewArticle | Refusal:
         if isinstance(found, Refusal):
@@ -316,10 +304,3 @@ class _Import:
             return saved
         # Another visibility is stored without a job.
         return await save_many(self._search, connection, news, job_id=None) if saved.shown else saved
-
-
-def _first_size(settings: Settings) -> IngestBatch:
-    """An article is more work than a row: word lists, revisions. So batches stay smaller than those of rows."""
-    size = IngestBatch.start(settings)
-    bounds = replace(size.bounds, max_rows=min(_MOST_ROWS, size.bounds.max_rows))
-    return replace(size, bounds=bounds, rows=min(_FIRST_BATCH, bounds.max_rows))

@@ -88,7 +88,13 @@ class SentenceTransformersModel:
 
     def _model(self) -> Any:
         if self._loaded is None:
-            library = _library()
+            try:
+                library = importlib.import_module("sentence_transformers")
+            except ImportError:
+                raise EmbedderMisconfigured(
+                    "The library sentence-transformers is not installed. `pip install"
+                    " 'penstock[sentence-transformers]'` brings it; restart the workers then."
+                ) from None
             try:
                 self._loaded = library.SentenceTransformer(self._options.model)
             except (OSError, ValueError) as error:
@@ -103,13 +109,3 @@ class SentenceTransformersModel:
             f"There was not enough memory for the model {self._options.model!r}. Lower most_texts of embedder"
             f" {self._options.name!r}, or give the worker more memory."
         )
-
-
-def _library() -> Any:
-    try:
-        return importlib.import_module("sentence_transformers")
-    except ImportError:
-        raise EmbedderMisconfigured(
-            "The library sentence-transformers is not installed. `pip install 'penstock[sentence-transformers]'`"
-            " brings it; restart the workers then."
-        ) from None

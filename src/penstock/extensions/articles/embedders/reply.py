@@ -55,7 +55,15 @@ def vectors_of(body: bytes, texts: int, dimensions: int) -> Vectors:
         index = entry.get("index", place)
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < texts or rows[index] is not None:
             raise Unreadable(f"the index of entry {place} is not that of a text without a vector")
-        rows[index] = _row(vector, dimensions)
+        if isinstance(vector, str):
+            row = _packed(vector)
+        elif isinstance(vector, list):
+            row = _listed(vector)
+        else:
+            raise Unreadable("an embedding is neither a list of numbers nor base64")
+        if row.shape != (dimensions,):
+            raise WrongDimensions(row.size)
+        rows[index] = row
     return normalised(np.stack(rows))
 
 
@@ -72,36 +80,19 @@ def normalised(rows: Vectors) -> Vectors:
 
 
 def _entries(body: bytes, texts: int) -> list[Any]:
-    data = _json(body)
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        try:
+            data = json.loads(body)  # some write NaN, which is no JSON, but says which text it was about
+        except (ValueError, RecursionError):
+            raise Unreadable("it is no JSON") from None
     entries = data.get("data") if isinstance(data, dict) else None
     if not isinstance(entries, list):
         raise Unreadable("it has no list called data")
     if len(entries) != texts:
         raise Unreadable(f"it has {len(entries)} vectors for {texts} texts")
     return entries
-
-
-def _json(body: bytes) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        pass
-    try:
-        return json.loads(body)  # some write NaN, which is no JSON, but says which text it was about
-    except (ValueError, RecursionError):
-        raise Unreadable("it is no JSON") from None
-
-
-def _row(vector: Any, dimensions: int) -> Vectors:
-    if isinstance(vector, str):
-        row = _packed(vector)
-    elif isinstance(vector, list):
-        row = _listed(vector)
-    else:
-        raise Unreadable("an embedding is neither a list of numbers nor base64")
-    if row.shape != (dimensions,):
-        raise WrongDimensions(row.size)
-    return row
 
 
 def _packed(text: str) -> Vectors:
@@ -134,7 +125,7 @@ _ABOUT_US = re.compile(r"model|api.?key|dimension|encoding_format|deployment|aut
 
 def is_quota(received: Received, options: Options) -> bool:
     """A quota that is used up is told as 429 too, and does not come back in a second."""
-    return received.status == 429 and _said(received, options).code in _NO_CREDIT
+    return received.status == 429 and refusal_of(received.body, options.key).code in _NO_CREDIT
 
 
 def refusal(received: Received, options: Options, wait_seconds: float) -> Exception:
@@ -172,7 +163,7 @@ def _to_change(received: Received, options: Options) -> str:
 
 
 def _not_taken(received: Received, options: Options) -> Exception:
-    said = _said(received, options)
+    said = refusal_of(received.body, options.key)
     words = f": {said.message.rstrip('.')}" if said.message else ""
     if received.status == 400 and _about_us(said):
         hint = f"Check model, dimensions and send_dimensions of embedder {options.name!r}, and {_key(options)}."
@@ -190,10 +181,6 @@ def _about_us(said: Refusal) -> bool:
     if said.code is not None and _OUR_CODES.search(said.code):
         return True
     return bool(_ABOUT_US.search(said.message)) and not _ABOUT_TEXT.search(said.message)
-
-
-def _said(received: Received, options: Options) -> Refusal:
-    return refusal_of(received.body, options.key)
 
 
 def _key(options: Options) -> str:

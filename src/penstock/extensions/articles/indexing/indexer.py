@@ -3,23 +3,20 @@
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from penstock import Penstock
 from penstock.extensions.articles import generations
 from penstock.extensions.articles.articles import Operation
-from penstock.extensions.articles.chunking import Chunk, parse
+from penstock.extensions.articles.chunking import parse
 from penstock.extensions.articles.embedders.embedder import Vectors
 from penstock.extensions.articles.embedders.registry import Embedders
 from penstock.extensions.articles.errors import EmbedderBusy, TextRefused
 from penstock.extensions.articles.generations import Generation, GenerationState
 from penstock.extensions.articles.indexing import storing
 from penstock.extensions.articles.indexing.order import Embedded, Needless, Order, Outcome
-from penstock.extensions.articles.indexing.storing import CurrentText, Prepared
+from penstock.extensions.articles.indexing.storing import ArticleInWork, CurrentText
 from penstock.extensions.articles.settings import ArticleSettings
 
 Work = Callable[[Sequence[Order]], Coroutine[Any, Any, Sequence[Outcome | BaseException]]]
@@ -113,21 +110,6 @@ _DROPPED = Needless(reason="the generation was dropped")
 _ARTICLES_TO_BLAME_PROVIDER = 2
 
 
-@dataclass(slots=True, kw_only=True)
-class ArticleInWork:
-    """An article on its way: ``known`` has the vectors that are there already, ``made`` those that came."""
-
-    wanted: CurrentText
-    chunks: Sequence[Chunk]
-    known: Sequence[Vectors | None]
-    made: Vectors | None = None
-    error: BaseException | None = None
-    texts: list[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.texts = [chunk.text for chunk, vector in zip(self.chunks, self.known, strict=True) if vector is None]
-
-
 Embed = Callable[[Sequence[str]], Awaitable[Vectors]]
 
 
@@ -178,8 +160,7 @@ class Indexer:
         if order.operation is Operation.DELETE:
             return await self._remove(order)
         assert order.generation is not None
-        batcher = self._batchers.get(order.generation)
-        if batcher is None:
+        if (batcher := self._batchers.get(order.generation)) is None:
             most = self._app.settings.of(ArticleSettings).batch_size
             batcher = self._batchers[order.generation] = Batcher(partial(self._embed, order.generation), most=most)
         return await batcher.submit(order)
@@ -223,23 +204,17 @@ class Indexer:
         if asked:
             measured = {order.article for order in orders if order.operation is not Operation.REINDEX}
             embedder = await self._embedders.for_generation(generation)
-            drafts = await self._drafts(generation, [found[article] for article in sorted(asked)], forced)
+            drafts = await self._drafts(generation, [found[article] for article in sorted(asked)], forced, measured)
             await embed_drafts(drafts, partial(embedder.embed, purpose="document"))
-            settled |= await self._stored(generation, drafts, measured)
+            stored: set[int] = set()
+            if ready := [draft for draft in drafts if draft.error is None]:
+                async with self._app.connection() as connection:
+                    stored = await storing.store(connection, generation, ready)
+            settled |= {draft.wanted.id: _outcome(draft, stored) for draft in drafts}
         return [_answer_at_once(order, found) or settled[order.article] for order in orders]
 
-    async def _stored(
-        self, generation: Generation, drafts: Sequence[ArticleInWork], measured: set[int]
-    ) -> Mapping[int, Outcome | BaseException]:
-        ready = [_prepared(draft, draft.wanted.id in measured) for draft in drafts if draft.error is None]
-        stored: set[int] = set()
-        if ready:
-            async with self._app.connection() as connection:
-                stored = await storing.store(connection, generation, ready)
-        return {draft.wanted.id: _outcome(draft, stored) for draft in drafts}
-
     async def _drafts(
-        self, generation: Generation, wanted: Sequence[CurrentText], forced: set[int]
+        self, generation: Generation, wanted: Sequence[CurrentText], forced: set[int], measured: set[int]
     ) -> list[ArticleInWork]:
         chunker = parse(generation.chunker)
         cut = await asyncio.to_thread(lambda: [chunker.cut(one.title, one.content) for one in wanted])
@@ -250,7 +225,10 @@ class Indexer:
                 known = await storing.kept(connection, generation, indexed)
         return [
             ArticleInWork(
-                wanted=one, chunks=chunks, known=[known.get(one.id, {}).get(chunk.digest) for chunk in chunks]
+                wanted=one,
+                chunks=chunks,
+                known=[known.get(one.id, {}).get(chunk.digest) for chunk in chunks],
+                measured=one.id in measured,
             )
             for one, chunks in zip(wanted, cut, strict=True)
         ]
@@ -263,12 +241,6 @@ def _answer_at_once(order: Order, found: Mapping[int, CurrentText]) -> Needless 
     if order.revision is None or order.revision >= article.revision:
         return None
     return _NEWER_UNWANTED if article.unwanted else _NEWER
-
-
-def _prepared(draft: ArticleInWork, measured: bool) -> Prepared:
-    made = iter(() if draft.made is None else draft.made)
-    rows = [next(made) if vector is None else vector for vector in draft.known]
-    return Prepared(wanted=draft.wanted, chunks=draft.chunks, vectors=np.stack(rows), measured=measured)
 
 
 def _outcome(draft: ArticleInWork, stored: set[int]) -> Outcome | BaseException:

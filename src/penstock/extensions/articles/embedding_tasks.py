@@ -133,22 +133,29 @@ def _task(row: Mapping[str, Any]) -> EmbeddingTask:
     # The engine keeps why something was skipped or cancelled where it keeps errors.
     trouble = told if status not in (TaskStatus.COMPLETED, TaskStatus.CANCELLED) else None
     category = None if trouble is None else category_of_stored(trouble)
-    result = _result(row["result"], told if trouble is None else None)
+    # What the embedding returned, or why there was none.
+    result = None if row["result"] is None else orjson.loads(row["result"])
+    if not isinstance(result, dict):
+        result = {"reason": told.get("message")} if told is not None and trouble is None else None
+    began = None if result is None else result.get("started_at")
+    ended_start = datetime.fromisoformat(began) if isinstance(began, str) else None
+    number = row["priority"]
     return EmbeddingTask(
         task_id=row["task_id"],
         article_id=given.get("article", 0),
         slug=row["slug"],
         revision=given.get("revision"),
-        operation=_operation(given.get("operation")),
+        # A task that somebody made by hand may say anything, and is shown all the same.
+        operation=next((one for one in Operation if one.value == given.get("operation")), Operation.REINDEX),
         generation=row["generation"],
         owner=row["owner"],
-        priority=_priority(row["priority"]),
+        priority=Priority(number).name.lower() if number in list(Priority) else str(number),
         status=status,
         skipped=row["state"] == State.SKIPPED,
         attempts=row["attempts"],
         max_attempts=row["max_attempts"],
         created_at=row["created_at"],
-        started_at=row["updated_at"] if status is TaskStatus.PROCESSING else _began(result),
+        started_at=row["updated_at"] if status is TaskStatus.PROCESSING else ended_start,
         next_run_at=row["run_at"] if status is TaskStatus.PENDING else None,
         ended_at=row["ended_at"],
         error=None if trouble is None else trouble.get("message"),
@@ -156,29 +163,6 @@ def _task(row: Mapping[str, Any]) -> EmbeddingTask:
         advice=None if category is None else _ADVICE[category],
         result=result,
     )
-
-
-def _result(stored: str | None, told: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """What the embedding returned, or why there was none."""
-    result = None if stored is None else orjson.loads(stored)
-    if isinstance(result, dict):
-        return result
-    return None if told is None else {"reason": told.get("message")}
-
-
-def _began(result: Mapping[str, Any] | None) -> datetime | None:
-    began = None if result is None else result.get("started_at")
-    return datetime.fromisoformat(began) if isinstance(began, str) else None
-
-
-def _operation(text: object) -> Operation:
-    """A task that somebody made by hand may say anything, and is shown all the same."""
-    return next((one for one in Operation if one.value == text), Operation.REINDEX)
-
-
-def _priority(number: int) -> str:
-    """The usual ones by name."""
-    return Priority(number).name.lower() if number in list(Priority) else str(number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -132,13 +132,8 @@ def _place(article: Summary, fused: Fused) -> _Place:
 
 async def cut(connection: Connection, places: Mapping[int, _Place]) -> dict[int, str]:
     values = list(places.values())
-    rows = await connection.fetch(
-        _sql.cut,
-        list(places),
-        [place.revision for place in values],
-        [place.starts for place in values],
-        [place.ends for place in values],
-    )
+    columns = ([getattr(place, name) for place in values] for name in ("revision", "starts", "ends"))
+    rows = await connection.fetch(_sql.cut, list(places), *columns)
     return {row["article_id"]: row["text"] for row in rows}
 
 

@@ -152,12 +152,15 @@ async def start_on(
     if not await connection.fetchval(_sql.only_one_at_a_time):
         raise ReindexStarting
     generation = await chosen_generation(connection, wish.generation)
-    await _refuse_second(connection, wish, generation)
+    wanted = _wanted(wish, generation)
+    for one in await unfinished(connection):
+        if one.wanted == wanted:
+            raise ReindexRunning(wish, generation, one.job_id, paused=one.paused)
     job_id, count = None, 0
     async for ids in _pages(connection, wish, generation.id, but_failed=catch_up):
         if job_id is None:
             name = f"Re-index {wish.scope} into {generation.name}"
-            about = {"reindex": _wanted(wish, generation)} | ({"catch_up": True} if catch_up else {})
+            about = {"reindex": wanted} | ({"catch_up": True} if catch_up else {})
             job_id = await new_job(search.app, connection, name, owner=by, **about)
         orders = (_order(one, wish, generation.id) for one in ids)
         await enqueue_many(search.app, connection, orders, owner=by, priority="low", job_id=job_id)
@@ -230,13 +233,6 @@ def _order(article: int, wish: Plan, generation_id: int) -> Order:
     return Order(
         article=article, revision=None, generation=generation_id, operation=Operation.REINDEX, force=wish.force
     )
-
-
-async def _refuse_second(connection: Connection, wish: Plan, generation: Generation) -> None:
-    wanted = _wanted(wish, generation)
-    for one in await unfinished(connection):
-        if one.wanted == wanted:
-            raise ReindexRunning(wish, generation, one.job_id, paused=one.paused)
 
 
 def _wanted(wish: Plan, generation: Generation) -> dict[str, Any]:

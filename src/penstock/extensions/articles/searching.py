@@ -376,6 +376,3 @@ class _Clock:
         now = time.perf_counter()
         self.took_ms[part] = round((now - self._last) * 1000, 2)
         self._last = now
-
-
-__all__ = ["Answer", "Hit", "Mode", "Question", "search", "similar"]

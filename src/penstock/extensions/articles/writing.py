@@ -127,7 +127,9 @@ async def update(search: ArticleSearch, slug: str, change: Change, *, by: str, n
         check_text(search.app.settings, title, content, change.message)
         if digest_of(title, content) == digest:
             if visibility != before.visibility:
-                before = await _shown_to(connection, before, visibility)
+                at = await articles.show_to(connection, [before.id], visibility)
+                before = replace(before, visibility=visibility, updated_at=at or before.updated_at)
+                before = replace(before, shared_from=_shared_from(before))
                 await _note(connection, noted, "update", before)
             return Saved(article=before, created=False, changed=False)
         article = replace(
@@ -239,12 +241,6 @@ async def _note(connection: Connection, by: By | None, act: str, article: Articl
     told = {"revision": article.revision, "visibility": article.visibility.value}
     entry = by.entry(f"article.{act}", kind="article", object=article.slug, owner=article.owner, **told)
     await audit.append(connection, entry)
-
-
-async def _shown_to(connection: Connection, article: Article, visibility: Visibility) -> Article:
-    at = await articles.show_to(connection, [article.id], visibility)
-    changed = replace(article, visibility=visibility, updated_at=at or article.updated_at)
-    return replace(changed, shared_from=_shared_from(changed))
 
 
 def _shared_from(article: Article) -> int | None:

@@ -185,7 +185,11 @@ async def _until_ready(session: Session, search: ArticleSearch, made: Generation
     told, looked_at = None, made
 
     async def waited_for() -> int | None:
-        return await pending_of_job(search.app, looked_at.job_id) or await _pending_build(search)
+        if (task_id := await pending_of_job(search.app, looked_at.job_id)) is not None:
+            return task_id
+        # A generation of no articles has no job; the task that makes it ready waits all the same.
+        rows = (await page(search.app, TaskFilter(pipeline=BUILD, state=State.PENDING), limit=1)).rows
+        return next((row.task_id for row in rows), None)
 
     async with explained(session, search.app, waited_for):
         while looked_at.state.value == "building":
@@ -198,12 +202,6 @@ async def _until_ready(session: Session, search: ArticleSearch, made: Generation
             async with search.app.connection() as connection:
                 looked_at = await generations.get(connection, made.id) or looked_at
     return looked_at
-
-
-async def _pending_build(search: ArticleSearch) -> int | None:
-    """The task that makes generations ready, where it waits: a generation of no articles has no job."""
-    rows = (await page(search.app, TaskFilter(pipeline=BUILD, state=State.PENDING), limit=1)).rows
-    return next((row.task_id for row in rows), None)
 
 
 def _is_in(made: Generation) -> str:

@@ -291,15 +291,9 @@ def _covered(coverage: Coverage) -> str:
 
 
 def _data(answer: "Answer") -> dict[str, Any]:
-    return {
-        "mode": answer.mode,
-        "asked_mode": answer.asked_mode,
-        "notice": answer.notice,
-        "items": [_hit_data(hit) for hit in answer.hits],
-        "next": answer.next,
-        "coverage": asdict(answer.coverage),
-        "took_ms": answer.took_ms,
-    }
+    data = asdict(answer) | {"items": [_hit_data(hit) for hit in answer.hits]}
+    del data["hits"]
+    return data
 
 
 def _hit_data(hit: "Hit") -> dict[str, Any]:

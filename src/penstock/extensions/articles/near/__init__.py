@@ -78,7 +78,11 @@ class Near:
                 return await _by_server(connection, generation, vector, wanted=wanted, limit=limit, walks=ways.walks)
             except (asyncpg.UndefinedObjectError, asyncpg.UndefinedFunctionError):
                 self._ways.pop(generation.id, None)  # somebody dropped the extension
-        return await self._exact(generation).nearest(connection, vector, wanted=wanted, limit=limit)
+        exact = self._kept.pop(generation.id, None) or Exact(generation)
+        while len(self._kept) >= _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[generation.id] = exact
+        return await exact.nearest(connection, vector, wanted=wanted, limit=limit)
 
     async def ways(self, connection: Connection, generation: Generation) -> Ways:
         known = self._ways.get(generation.id)
@@ -102,13 +106,6 @@ class Near:
         self._kept.clear()
         if self._memory is not None:
             await self._memory.close()
-
-    def _exact(self, generation: Generation) -> Exact:
-        kept = self._kept.pop(generation.id, None) or Exact(generation)
-        while len(self._kept) >= _MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[generation.id] = kept
-        return kept
 
 
 async def _by_server(

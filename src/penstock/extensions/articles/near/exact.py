@@ -89,7 +89,8 @@ class Exact:
                 await self._read(connection, batch)
                 read += len(batch)
                 if number % _BATCHES_PER_LINE == 0 or (read == len(news) and number > 1):
-                    self._tell(read, len(news))
+                    name, passages = self.generation.name, len(self._rows)
+                    self._log.info("articles.loading", generation=name, read=read, total=len(news), passages=passages)
             self._snapshot = snapshot
             return True
 
@@ -118,11 +119,6 @@ class Exact:
                 own = list(group)
                 self._rows.put(article_id, own, vectors[start : start + len(own)])
                 start += len(own)
-
-    def _tell(self, read: int, total: int) -> None:
-        self._log.info(
-            "articles.loading", generation=self.generation.name, read=read, total=total, passages=len(self._rows)
-        )
 
 
 def _batches(news: Sequence[Mapping[str, Any]]) -> Iterator[list[int]]:
@@ -221,7 +217,9 @@ class Memory:
         began = time.monotonic()
         try:
             async with self._opened() as connection:
-                if not await self._fits(connection, generation):
+                passages = await connection.fetchval(_sql.passages, generation.id)
+                if (needed := size_bytes(passages, generation.dimensions)) > self._most_bytes:
+                    self._give_up(generation, f"they need {needed / _MEGABYTE:.0f} MB")
                     return
                 if self._exact is None or self._exact.generation.id != generation.id:
                     self._exact = Exact(generation)
@@ -232,12 +230,6 @@ class Memory:
             self._give_up(generation, repr(error))
         finally:
             self._loading = None
-
-    async def _fits(self, connection: Connection, generation: Generation) -> bool:
-        needed = size_bytes(await connection.fetchval(_sql.passages, generation.id), generation.dimensions)
-        if needed > self._most_bytes:
-            self._give_up(generation, f"they need {needed / _MEGABYTE:.0f} MB")
-        return needed <= self._most_bytes
 
     def _give_up(self, generation: Generation, why: str) -> None:
         """The memory is free again at once; the next try comes later."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar, cast
 from urllib.parse import quote
 
 import orjson
@@ -165,19 +165,15 @@ async def list_articles(
     """One's own and shared ones, the newest change first. Pages go on in both directions."""
     if after is not None and before is not None:
         raise Problem(400, "A page is `after` one cursor or `before` one, not both.")
-    everything = whose(actor, user_id) is None
+    viewer = whose(actor, user_id)
     query = ("articles", user_id, author)
-    behind, ahead = (None if one is None else _place(ground, actor, query, one) for one in (after, before))
+    taken = (None if one is None else ground.cursors.take(actor.name, query, one) for one in (after, before))
+    behind, ahead = (None if one is None else cast("Place", tuple(one)) for one in taken)
     async with ground.app.connection() as connection:
         found = await articles.page(
-            connection,
-            viewer=None if everything else actor.name,
-            owner=author,
-            after=behind,
-            before=ahead,
-            limit=page_size + 1,
+            connection, viewer=viewer, owner=author, after=behind, before=ahead, limit=page_size + 1
         )
-    if everything:
+    if viewer is None:
         await ground.note_look(actor.entry("articles.look_at_all", kind="article"))
     more = len(found) > page_size
     page = found[-page_size:] if ahead else found[:page_size]
@@ -297,13 +293,6 @@ async def _saved(ground: Ground, actor: Actor, saved: writing.Saved) -> SavedBod
     status = (await _statuses(ground, [saved.article]))[saved.article.id]
     tasks = list(saved.tasks)
     return SavedBody.of(saved.article, status, actor, changed=saved.changed, task_ids=tasks, note=saved.note)
-
-
-def _place(ground: Ground, actor: Actor, query: tuple[object, ...], cursor: str) -> Place:
-    at, article = ground.cursors.take(actor.name, query, cursor)
-    assert isinstance(at, datetime)
-    assert isinstance(article, int)
-    return at, article
 
 
 async def _read_body(request: Request, model: type[Any]) -> Any:

@@ -220,7 +220,7 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most_bytes: int)
 
 def _is_wanted(name: str) -> bool:
     parts = name.split("/")
-    return is_markdown(name) and "__MACOSX" not in parts and not any(map(is_hidden, parts))
+    return is_markdown(name) and "__MACOSX" not in parts and not any(part.startswith(".") for part in parts)
 
 
 def read_file(path: Path, *, name: str, source: str, most_bytes: int) -> Entries:
@@ -247,10 +247,6 @@ def read_folder(folder: Path, *, source: str, most_bytes: int) -> Entries:
         yield Entry(found=Refusal(where=where, why=f"The folder cannot be read: {error.strerror}."), share=1.0)
 
 
-def is_hidden(name: str) -> bool:
-    return name.startswith(".")
-
-
 def is_markdown(name: str) -> bool:
     return name.lower().endswith(SUFFIXES)
 
@@ -259,10 +255,10 @@ def _files(root: Path, closed: Callable[[OSError], object] = lambda error: None)
     """Hidden ones are left alone, folders behind links as well, and links that lead out. ``closed`` hears of folders
     that cannot be read."""
     for place, folders, names in os.walk(root, onerror=closed):
-        folders[:] = sorted(name for name in folders if not is_hidden(name))
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(place) / name
-            if is_markdown(name) and not is_hidden(name) and (not path.is_symlink() or _stays(path, root)):
+            if is_markdown(name) and not name.startswith(".") and (not path.is_symlink() or _stays(path, root)):
                 yield path
 
 
@@ -284,15 +280,7 @@ def _read(path: Path, *, where: str, source: str, most_bytes: int) -> Draft | Re
         return Refusal(where=where, why=f"It cannot be read: {error.strerror}. Check its rights.")
     if len(data) > most_bytes:
         return Refusal(where=where, why=f"It has more than {most_bytes:,} bytes. Split it into several articles.")
-    if not _storable(source):
+    # File names are bytes; those that are no text came here as lone surrogates.
+    if any("\ud800" <= sign <= "\udfff" for sign in source):
         return Refusal(where=ascii(where), why="Its name is not UTF-8. Rename it.")
     return of_markdown(data, where=where, source=source, name=Path(where).stem)
-
-
-def _storable(source: str) -> bool:
-    """File names are bytes; those that are no text came here as lone surrogates."""
-    try:
-        source.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -44,12 +44,9 @@ class Batcher:
         try:
             return await future
         finally:
-            self._leave_alone()
-
-    def _leave_alone(self) -> None:
-        """A batch that nobody waits for any more must not hold up the next one."""
-        if self._working is not None and all(future.done() for future in self._waited_for):
-            self._working.cancel()
+            # A batch that nobody waits for any more must not hold up the next one.
+            if self._working is not None and all(one.done() for one in self._waited_for):
+                self._working.cancel()
 
     async def close(self) -> None:
         if self._running is not None:
@@ -158,7 +155,9 @@ class Indexer:
     async def carry_out(self, order: Order) -> Outcome:
         """Raises what the embedder raised. The article is never touched."""
         if order.operation is Operation.DELETE:
-            return await self._remove(order)
+            async with self._app.connection() as connection:
+                removed = await storing.remove(connection, await generations.live(connection), [order.article])
+            return Embedded(revision=0, chunks=0, reused=0) if removed else Needless(reason="the article exists")
         assert order.generation is not None
         if (batcher := self._batchers.get(order.generation)) is None:
             most = self._app.settings.of(ArticleSettings).batch_size
@@ -169,13 +168,6 @@ class Indexer:
         for batcher in self._batchers.values():
             await batcher.close()
         self._batchers = {}
-
-    async def _remove(self, order: Order) -> Outcome:
-        async with self._app.connection() as connection:
-            there = await generations.live(connection)
-            if await storing.remove(connection, there, [order.article]):
-                return Embedded(revision=0, chunks=0, reused=0)
-        return Needless(reason="the article exists")
 
     async def _embed(self, generation_id: int, orders: Sequence[Order]) -> list[Outcome | BaseException]:
         async with self._app.connection() as connection:

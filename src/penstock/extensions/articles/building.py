@@ -20,7 +20,6 @@ from penstock.extensions.articles.filling import bring_on
 from penstock.extensions.articles.generations import Generation, GenerationState
 from penstock.extensions.articles.names import BUILD
 from penstock.extensions.articles.reindexing import Plan
-from penstock.extensions.articles.settings import ArticleSettings
 from penstock.extensions.articles.shared import ArticleSearch
 from penstock.storage.queries import load
 
@@ -119,7 +118,7 @@ async def drop(search: ArticleSearch, generation_id: int, by: str) -> Generation
         found = await generations.require(connection, generation_id)
         if await connection.fetchval(_sql.mark_dropped, generation_id) is None:
             raise _refused("drop", found, (GenerationState.BUILDING, *_SEARCHABLE))
-        delay_seconds = _DROP_GRACE_SECONDS + search.app.settings.of(ArticleSettings).query_timeout_seconds
+        delay_seconds = _DROP_GRACE_SECONDS + search.settings.query_timeout_seconds
         removal = EnqueueOptions(owner=by, delay=delay_seconds)
         await _enqueue(search.app, connection, {"generation": generation_id, "remove": True}, removal)
         dropped = await generations.require(connection, generation_id)

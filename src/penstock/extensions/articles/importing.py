@@ -17,7 +17,6 @@ from typing import Any
 from asyncpg.exceptions import TransactionRollbackError
 
 from penstock.adaptation.ingest_batch import IngestBatch
-from penstock.config import Settings
 from penstock.console.files.files import plain_name
 from penstock.console.files.refused import FileRefused
 from penstock.console.files.room import require_room
@@ -102,7 +101,7 @@ async def import_path(
     instead of the path or the file's name, so that they are the same when they come from elsewhere. ``told`` hears of
     every batch. Raises FileRefused where nothing of it can be read."""
     called = plain_name(name or _name_of(path))
-    entries = _entries(search.app.settings, path, called, _checked_source(source), uploaded=name is not None)
+    entries = _entries(search.settings, path, called, _checked_source(source), uploaded=name is not None)
     like = NewArticle(
         title="",
         content="",
@@ -141,10 +140,10 @@ def _checked_source(source: str | None) -> str | None:
     return plain
 
 
-def _entries(settings: Settings, path: Path, name: str, source: str | None, *, uploaded: bool) -> Entries:
+def _entries(settings: ArticleSettings, path: Path, name: str, source: str | None, *, uploaded: bool) -> Entries:
     """What an article is known by begins with ``source``. Without one: with the place on this machine, or with the name
     of the file where that is all that is known, or where the file holds many."""
-    most_bytes = settings.of(ArticleSettings).max_characters * _BYTES_PER_CHARACTER
+    most_bytes = settings.max_characters * _BYTES_PER_CHARACTER
     if path.is_dir():
         return read_folder(path, source=source or path.resolve().as_posix(), most_bytes=most_bytes)
     if not path.exists():
@@ -250,7 +249,7 @@ class _Import:
         if not found.content.strip():
             return Refusal(where=found.where, why=EMPTY)
         try:
-            check_text(self._search.app.settings, found.title, found.content, found.message)
+            check_text(self._search.settings, found.title, found.content, found.message)
         except UsageError as error:
             return Refusal(where=found.where, why=str(error))
         return replace(
@@ -290,7 +289,7 @@ class _Import:
         """The job appears with the first article that has something to embed: importing what is known leaves none. Nor
         is there one where articles are embedded at once, after their transaction."""
         job_id = self.so_far.job_id
-        if job_id is not None or self._like.skip_embedding or not self._search.app.settings.of(ArticleSettings).enabled:
+        if job_id is not None or self._like.skip_embedding or not self._search.settings.enabled:
             return await save_many(self._search, connection, news, job_id=job_id, slugs=slugs)
         app, owner = self._search.app, self._like.owner
         with suppress(_NothingQueued):

@@ -25,7 +25,6 @@ from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.keyword import Words
 from penstock.extensions.articles.near.filter import Filter, Passage
 from penstock.extensions.articles.passages import ShownPassage, shown
-from penstock.extensions.articles.settings import ArticleSettings
 from penstock.extensions.articles.shared import ArticleSearch
 from penstock.extensions.articles.statistics import Coverage
 from penstock.insight.record import WIRE
@@ -53,7 +52,16 @@ class Question:
     generation: Generation | None = None
 
     def __post_init__(self) -> None:
-        _check_text(self.text)
+        if not self.text.strip():
+            raise UsageError("The query is empty. Write at least one word.")
+        if (length := len(self.text)) > MOST_CHARACTERS:
+            raise UsageError(
+                f"The query has {length:,} characters; at most {MOST_CHARACTERS:,} are searched for. Shorten it."
+            )
+        if "\0" in self.text:
+            raise UsageError("The query holds a NUL character, which no text has. Remove it.")
+        if any("\ud800" <= character <= "\udfff" for character in self.text):
+            raise UsageError("The query holds half a character (a lone surrogate), which no text has. Remove it.")
         if self.mode not in ("hybrid", "semantic", "keyword"):
             raise UsageError(f"There is no search mode {self.mode!r}. Use hybrid, semantic or keyword.")
         if not 1 <= self.limit <= _MOST_HITS:
@@ -95,19 +103,6 @@ class Answer:
     next: int | None
     coverage: Coverage
     took_ms: dict[str, float] = field(default_factory=dict)
-
-
-def _check_text(text: str) -> None:
-    if not text.strip():
-        raise UsageError("The query is empty. Write at least one word.")
-    if len(text) > MOST_CHARACTERS:
-        raise UsageError(
-            f"The query has {len(text):,} characters; at most {MOST_CHARACTERS:,} are searched for. Shorten it."
-        )
-    if "\0" in text:
-        raise UsageError("The query holds a NUL character, which no text has. Remove it.")
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise UsageError("The query holds half a character (a lone surrogate), which no text has. Remove it.")
 
 
 _Read = TypeVar("_Read")
@@ -163,7 +158,7 @@ class _Look:
     def __init__(self, shared: ArticleSearch, wanted: Filter) -> None:
         self._shared = shared
         self._wanted = wanted
-        self._language = shared.app.settings.of(ArticleSettings).language
+        self._language = shared.settings.language
         self._clock = _Clock()
 
     async def answer(self, question: Question) -> Answer:
@@ -309,7 +304,7 @@ class _Look:
 
 async def _query_vector(shared: ArticleSearch, generation: Generation, text: str) -> Vectors:
     """Raises Unavailable for anything the embedder does, and never waits longer than the setting says."""
-    seconds = shared.app.settings.of(ArticleSettings).query_timeout_seconds
+    seconds = shared.settings.query_timeout_seconds
     try:
         async with asyncio.timeout(seconds):
             embedder = await shared.embedders.for_generation(generation)

@@ -1,6 +1,7 @@
 """What the parts of article search in one process share."""
 
 from penstock import Penstock
+from penstock.extensions.articles.settings import ArticleSettings
 
 
 class ArticleSearch:
@@ -18,6 +19,10 @@ class ArticleSearch:
         self.indexer = Indexer(app, self.embedders)
         self.near = Near()
         self.counted = Counted(app)
+
+    @property
+    def settings(self) -> ArticleSettings:
+        return self.app.settings.of(ArticleSettings)
 
     async def close(self) -> None:
         await self.indexer.close()

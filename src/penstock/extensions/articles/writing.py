@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from penstock.config import Settings
 from penstock.control.acting import By
 from penstock.errors import PayloadTooLarge, PenstockError, UsageError
 from penstock.extensions.articles import articles, generations
@@ -27,15 +26,15 @@ LONGEST_MESSAGE = 500
 _PRIORITIES = ("high", "normal", "low")
 
 
-def check_text(settings: Settings, title: str, content: str, message: str | None = None) -> None:
+def check_text(settings: ArticleSettings, title: str, content: str, message: str | None = None) -> None:
     if not title.strip():
         raise UsageError("The title is empty; give the article one.")
     if len(title) > LONGEST_TITLE:
         raise UsageError(f"The title has {len(title):,} characters; at most {LONGEST_TITLE} are kept.")
     if message is not None and len(message) > LONGEST_MESSAGE:
         raise UsageError(f"The message has {len(message):,} characters; at most {LONGEST_MESSAGE} are kept.")
-    if len(content) > settings.of(ArticleSettings).max_characters:
-        raise ArticleTooLong(len(content), settings.of(ArticleSettings).max_characters)
+    if len(content) > settings.max_characters:
+        raise ArticleTooLong(len(content), settings.max_characters)
     for name, text in (("title", title), ("content", content), ("message", message or "")):
         _check_storable(name, text)
 
@@ -105,7 +104,7 @@ class ArticleChanged(PenstockError):
 
 async def create(search: ArticleSearch, new: NewArticle, *, noted: By | None = None) -> Saved:
     """``noted``: who is written into the audit log, with what they did; here and below."""
-    check_text(search.app.settings, new.title, new.content, new.message)
+    check_text(search.settings, new.title, new.content, new.message)
     check_priority(new.priority)
     async with search.app.connection() as connection, connection.transaction():
         article = await _insert(search, connection, new)
@@ -124,7 +123,7 @@ async def update(search: ArticleSearch, slug: str, change: Change, *, by: str, n
         title = before.title if change.title is None else change.title
         content = before.content if change.content is None else change.content
         visibility = change.visibility or before.visibility
-        check_text(search.app.settings, title, content, change.message)
+        check_text(search.settings, title, content, change.message)
         if digest_of(title, content) == digest:
             if visibility != before.visibility:
                 at = await articles.show_to(connection, [before.id], visibility)
@@ -135,8 +134,7 @@ async def update(search: ArticleSearch, slug: str, change: Change, *, by: str, n
         article = replace(
             before, title=title, content=content, visibility=visibility, revision=before.revision + 1, author=by
         )
-        language = search.app.settings.of(ArticleSettings).language
-        at = await articles.revise(connection, article, language)
+        at = await articles.revise(connection, article, search.settings.language)
         article = replace(article, message=change.message, updated_at=at, shared_from=_shared_from(article))
         done = await _finish(search, connection, article, Operation.UPDATE, change.priority, change.skip_embedding)
         await _note(connection, noted, "update", article)
@@ -151,7 +149,7 @@ async def delete(search: ArticleSearch, slug: str, *, by: str, noted: By | None 
         await _note(connection, noted, "delete", article)
         order = Order(article=article.id, revision=None, generation=None, operation=Operation.DELETE)
         tasks = []
-        if search.app.settings.of(ArticleSettings).enabled:
+        if search.settings.enabled:
             tasks.append(await enqueue(search.app, connection, order, owner=article.owner, priority="normal"))
     search.app.events.emit("articles.deleted", article=article.id, slug=slug, by=by, tasks=tasks)
     if not tasks:
@@ -160,11 +158,10 @@ async def delete(search: ArticleSearch, slug: str, *, by: str, noted: By | None 
 
 
 async def _insert(search: ArticleSearch, connection: Connection, new: NewArticle) -> Article:
-    language = search.app.settings.of(ArticleSettings).language
     stored, slug = None, ""
     while stored is None:
         (slug,) = await articles.take_slugs(connection, [new.title])
-        stored = (await articles.insert(connection, language, [(new, slug)])).get(slug)
+        stored = (await articles.insert(connection, search.settings.language, [(new, slug)])).get(slug)
     return Article(
         id=stored[0],
         slug=slug,
@@ -193,7 +190,7 @@ async def _finish(
         for generation in live
     ]
     tasks: list[int] = []
-    enabled = search.app.settings.of(ArticleSettings).enabled
+    enabled = search.settings.enabled
     for order in orders if enabled else ():
         # The active generation comes first; what nobody searches yet must not hold it up.
         chosen = "low" if tasks else priority
@@ -301,7 +298,7 @@ async def save_many(
             if one.digest != digest_of(new.title, new.content)
         ]
         if updated:
-            await articles.revise_many(connection, updated, search.app.settings.of(ArticleSettings).language)
+            await articles.revise_many(connection, updated, search.settings.language)
         shown = await _show(connection, there)
         left = {one.id for _, one in there} - {text.article_id for text in updated}
         queued, orders = await _queue(search, connection, created, updated, sorted(left), news[0], job_id)
@@ -324,7 +321,7 @@ async def _insert_many(
     left = [new for new, slug in fresh if slug is None]
     while placed or left:
         placed += zip(left, await articles.take_slugs(connection, [new.title for new in left]), strict=True)
-        made = await articles.insert(connection, search.app.settings.of(ArticleSettings).language, placed)
+        made = await articles.insert(connection, search.settings.language, placed)
         stored += [Text.of(new, made[slug][0], 1) for new, slug in placed if slug in made]
         left = [new for new, slug in placed if slug not in made]
         placed = []
@@ -364,7 +361,7 @@ async def _queue(
             *[(*one, Operation.REINDEX) for one in await articles.unattended(connection, left, generation.id)],
         ]
     ]
-    queued = len(orders) if search.app.settings.of(ArticleSettings).enabled else 0
+    queued = len(orders) if search.settings.enabled else 0
     if queued:
         await enqueue_many(search.app, connection, orders, owner=like.owner, priority=like.priority, job_id=job_id)
     if texts:

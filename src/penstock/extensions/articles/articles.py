@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from penstock.errors import NotKnown
-from penstock.insight.record import WIRE
+from penstock.extensions.articles.shared import WireRecord
 from penstock.storage.queries import load
 
 _sql = load("articles", "penstock.extensions.articles")
@@ -73,10 +73,8 @@ class Article(Summary):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
+class Revision(WireRecord):
     """`author`: who saved it."""
-
-    __pydantic_config__ = WIRE
 
     revision: int
     title: str

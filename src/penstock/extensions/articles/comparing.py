@@ -15,8 +15,7 @@ from typing import Any
 from penstock.errors import UsageError
 from penstock.extensions.articles import generations
 from penstock.extensions.articles.generations import Generation
-from penstock.extensions.articles.shared import ArticleSearch
-from penstock.insight.record import WIRE
+from penstock.extensions.articles.shared import ArticleSearch, WireRecord
 from penstock.storage.queries import load
 
 _sql = load("saved_queries", "penstock.extensions.articles")
@@ -29,10 +28,8 @@ _LONGEST_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SavedQuery:
+class SavedQuery(WireRecord):
     """``expected``: slugs of articles that should come."""
-
-    __pydantic_config__ = WIRE
 
     id: int
     owner: str
@@ -112,10 +109,8 @@ _NDCG_PLACES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MovedArticle:
+class MovedArticle(WireRecord):
     """Places from 1."""
-
-    __pydantic_config__ = WIRE
 
     slug: str
     place_a: int
@@ -123,11 +118,9 @@ class MovedArticle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryComparison:
+class QueryComparison(WireRecord):
     """`overlap`: share of the found articles that both found. `ndcgA`, `ndcgB`: how high the expected ones stand, 1 at
     best; null where none is expected. `notice`: why an answer is worth less."""
-
-    __pydantic_config__ = WIRE
 
     query_id: int
     query: str
@@ -146,10 +139,8 @@ class QueryComparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonTotals:
+class ComparisonTotals(WireRecord):
     """Means over the queries, and the median of the times; null where there is no query to tell from."""
-
-    __pydantic_config__ = WIRE
 
     queries: int
     overlap: float | None
@@ -163,9 +154,7 @@ class ComparisonTotals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    __pydantic_config__ = WIRE
-
+class Comparison(WireRecord):
     a: Generation
     b: Generation
     limit: int

@@ -17,7 +17,7 @@ from penstock.console.files import zip_directory
 from penstock.console.files.encoding import encoding_of
 from penstock.console.files.refused import FileRefused
 from penstock.extensions.articles.articles import Visibility
-from penstock.insight.record import WIRE
+from penstock.extensions.articles.shared import WireRecord
 
 SUFFIXES = (".md", ".markdown")
 # Where a text is none: nothing of it could be found, and an article that had one would lose it.
@@ -37,9 +37,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    __pydantic_config__ = WIRE
-
+class Refusal(WireRecord):
     where: str
     why: str
 

@@ -15,7 +15,7 @@ from penstock.extensions.articles.articles import Operation, Summary
 from penstock.extensions.articles.errors import Category, category_of_stored
 from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.names import PIPELINE
-from penstock.insight.record import WIRE
+from penstock.extensions.articles.shared import WireRecord
 from penstock.lifecycle import State
 from penstock.model import Priority
 from penstock.storage.queries import load
@@ -55,6 +55,7 @@ _DIRECT = {
     TaskStatus.PROCESSING: _sql.processing,
     TaskStatus.FAILED: _sql.failed,
 }
+_AS_STORED = ("task_id", "slug", "generation", "owner", "attempts", "max_attempts", "created_at", "ended_at")
 _ENDINGS = {TaskStatus.COMPLETED: [2, 4, 5], TaskStatus.CANCELLED: [6]}
 _ADVICE = {
     Category.TRANSIENT: "It is tried again by itself; after the last try `penstock articles retry-failed` does it.",
@@ -65,11 +66,9 @@ _ADVICE = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddingTask:
+class EmbeddingTask(WireRecord):
     """`slug` and `generation` are null once they are gone. `skipped`: completed without an embedding, such as one that
     a newer revision made needless. `nextRunAt`: of one that waits. `advice`: what a person can do about the error."""
-
-    __pydantic_config__ = WIRE
 
     task_id: int
     article_id: Annotated[int, Field(exclude=True)]
@@ -141,23 +140,16 @@ def _task(row: Mapping[str, Any]) -> EmbeddingTask:
     ended_start = datetime.fromisoformat(began) if isinstance(began, str) else None
     number = row["priority"]
     return EmbeddingTask(
-        task_id=row["task_id"],
+        **{name: row[name] for name in _AS_STORED},
         article_id=given.get("article", 0),
-        slug=row["slug"],
         revision=given.get("revision"),
         # A task that somebody made by hand may say anything, and is shown all the same.
         operation=next((one for one in Operation if one.value == given.get("operation")), Operation.REINDEX),
-        generation=row["generation"],
-        owner=row["owner"],
         priority=Priority(number).name.lower() if number in list(Priority) else str(number),
         status=status,
         skipped=row["state"] == State.SKIPPED,
-        attempts=row["attempts"],
-        max_attempts=row["max_attempts"],
-        created_at=row["created_at"],
         started_at=row["updated_at"] if status is TaskStatus.PROCESSING else ended_start,
         next_run_at=row["run_at"] if status is TaskStatus.PENDING else None,
-        ended_at=row["ended_at"],
         error=None if trouble is None else trouble.get("message"),
         category=category,
         advice=None if category is None else _ADVICE[category],
@@ -166,12 +158,10 @@ def _task(row: Mapping[str, Any]) -> EmbeddingTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddingStatus:
+class EmbeddingStatus(WireRecord):
     """`chip`: what a search finds. `indexed`: this text; `stale`: an older one; `waiting`, `failed` and `missing`:
     only its words, as the task is under way, ended badly or does not exist. `status` and what follows: of the newest
     task; shown to the owner and to admins."""
-
-    __pydantic_config__ = WIRE
 
     chip: Chip
     status: Status
@@ -207,13 +197,9 @@ def _embedding_status(article: Summary, row: Mapping[str, Any]) -> EmbeddingStat
         chip=_chip(article.revision, row["indexed_revision"], state),
         status=_WORDS[state],
         task_id=article.task_id,
-        attempts=row["attempts"],
-        max_attempts=row["max_attempts"],
         error=None if stored is None else str(stored.get("message") or stored.get("type") or "unknown"),
         category=None if stored is None else category_of_stored(stored).value,
-        indexed_revision=row["indexed_revision"],
-        embedded_at=row["embedded_at"],
-        next_run_at=row["next_run_at"],
+        **{name: row[name] for name in ("attempts", "max_attempts", "indexed_revision", "embedded_at", "next_run_at")},
     )
 
 

@@ -14,7 +14,7 @@ from penstock.extensions.articles import keyword
 from penstock.extensions.articles.articles import Summary
 from penstock.extensions.articles.fusion import Fused
 from penstock.extensions.articles.keyword import Words
-from penstock.insight.record import WIRE
+from penstock.extensions.articles.shared import WireRecord
 from penstock.storage.queries import load
 
 _sql = load("passages", "penstock.extensions.articles")
@@ -31,20 +31,16 @@ _MOST_SHOWN = 1200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Mark(WireRecord):
     """Characters of the passage, from 0; `to` is the first one behind the mark."""
-
-    __pydantic_config__ = WIRE
 
     from_: Annotated[int, Field(alias="from")]
     to: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownPassage:
+class ShownPassage(WireRecord):
     """`starts`: where it stands in the content of `revision`, in characters."""
-
-    __pydantic_config__ = WIRE
 
     text: str
     marks: list[Mark]

@@ -25,9 +25,8 @@ from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.keyword import Words
 from penstock.extensions.articles.near.filter import Filter, Passage
 from penstock.extensions.articles.passages import ShownPassage, shown
-from penstock.extensions.articles.shared import ArticleSearch
+from penstock.extensions.articles.shared import ArticleSearch, WireRecord
 from penstock.extensions.articles.statistics import Coverage
-from penstock.insight.record import WIRE
 
 Connection = Any
 
@@ -75,10 +74,8 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(WireRecord):
     """`stale`: the vectors that found it are of an older text."""
-
-    __pydantic_config__ = WIRE
 
     slug: str
     title: str

@@ -2,6 +2,14 @@
 
 from penstock import Penstock
 from penstock.extensions.articles.settings import ArticleSettings
+from penstock.insight.record import WIRE
+
+
+class WireRecord:
+    """A record that the HTTP API answers as it is."""
+
+    __slots__ = ()
+    __pydantic_config__ = WIRE
 
 
 class ArticleSearch:

@@ -11,7 +11,7 @@ from penstock import Penstock
 from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.names import PIPELINE
 from penstock.extensions.articles.settings import ArticleSettings
-from penstock.insight.record import WIRE
+from penstock.extensions.articles.shared import WireRecord
 from penstock.storage.queries import load
 
 _coverage = load("coverage", "penstock.extensions.articles")
@@ -25,10 +25,8 @@ _SHOWN_AGAIN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
+class Coverage(WireRecord):
     """Of all articles: `indexed` have vectors of their text, `stale` of an older one, `pending` none yet."""
-
-    __pydantic_config__ = WIRE
 
     indexed: int
     stale: int
@@ -39,10 +37,8 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Breakdown:
+class Breakdown(WireRecord):
     """What `pending` is made of: `waiting` for their task, `failed` in it, `missing` without one."""
-
-    __pydantic_config__ = WIRE
 
     waiting: int
     failed: int
@@ -108,10 +104,8 @@ async def chunks(connection: Connection, generation: Generation) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueueCounts:
+class QueueCounts(WireRecord):
     """Embedding tasks by status, counted in one look at the table. What was not needed any more is completed, too."""
-
-    __pydantic_config__ = WIRE
 
     pending: int
     processing: int
@@ -122,10 +116,8 @@ class QueueCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerStatistics:
+class WorkerStatistics(WireRecord):
     """Of the last 24 hours. `running`: a live worker has this stage; `averageMs`: mean time of a run."""
-
-    __pydantic_config__ = WIRE
 
     running: bool
     succeeded: int
@@ -137,10 +129,8 @@ class WorkerStatistics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Freshness:
+class Freshness(WireRecord):
     """From a save until its text is found by meaning, over the `measured` articles of the last 24 hours."""
-
-    __pydantic_config__ = WIRE
 
     p50_ms: float | None
     p95_ms: float | None

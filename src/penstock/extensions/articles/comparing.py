@@ -25,6 +25,8 @@ _MOST_SAVED = 1000
 LONGEST_QUERY = 1000
 MOST_EXPECTED = 100
 _LONGEST_SHOWN = 60
+MOST_QUERIES = 200
+_NDCG_PLACES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +104,6 @@ def read_lines(text: str) -> list[Given]:
 
 def _saved(row: Any) -> SavedQuery:
     return SavedQuery(**{**row, "expected": tuple(row["expected"])})
-
-
-MOST_QUERIES = 200
-_NDCG_PLACES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

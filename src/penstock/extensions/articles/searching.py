@@ -33,6 +33,14 @@ Connection = Any
 Mode = Literal["hybrid", "semantic", "keyword"]
 MOST_CHARACTERS = 1000
 _MOST_HITS = MOST_FUSED
+_Read = TypeVar("_Read")
+# Length of each list before they are fused; the same for every page, so that pages fit together.
+_MOST_SEMANTIC = 100
+_MOST_KEYWORD = 200
+# Generations are dropped long after they were switched from; twice in one search is a coincidence already.
+_MOST_LOOKS = 5
+_TELLING_WORDS = 12
+_SO = "so words alone were searched for"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,17 +108,6 @@ class Answer:
     next: int | None
     coverage: Coverage
     took_ms: dict[str, float] = field(default_factory=dict)
-
-
-_Read = TypeVar("_Read")
-
-# Length of each list before they are fused; the same for every page, so that pages fit together.
-_MOST_SEMANTIC = 100
-_MOST_KEYWORD = 200
-# Generations are dropped long after they were switched from; twice in one search is a coincidence already.
-_MOST_LOOKS = 5
-_TELLING_WORDS = 12
-_SO = "so words alone were searched for"
 
 
 class Vanished(Exception):

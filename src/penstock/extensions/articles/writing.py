@@ -162,21 +162,17 @@ async def _insert(search: ArticleSearch, connection: Connection, new: NewArticle
     while stored is None:
         (slug,) = await articles.take_slugs(connection, [new.title])
         stored = (await articles.insert(connection, search.settings.language, [(new, slug)])).get(slug)
+    article_id, at = stored
+    same = ("title", "content", "owner", "visibility", "source", "message", "author")
     return Article(
-        id=stored[0],
+        **{name: getattr(new, name) for name in same},
+        id=article_id,
         slug=slug,
-        title=new.title,
-        content=new.content,
         revision=1,
-        owner=new.owner,
-        visibility=new.visibility,
         shared_from=1 if new.visibility is Visibility.SHARED else None,
-        source=new.source,
-        message=new.message,
-        author=new.author,
         task_id=None,
-        created_at=stored[1],
-        updated_at=stored[1],
+        created_at=at,
+        updated_at=at,
     )
 
 

@@ -39,6 +39,24 @@ MessageOption = Annotated[str | None, typer.Option("--message", "-m", help="Kept
 SkipOption = Annotated[bool, typer.Option("--skip-embedding", help="Found by its words only.")]
 PriorityOption = Annotated[str, typer.Option("--priority", help="Of the embedding: high, normal or low.")]
 WaitOption = Annotated[bool, typer.Option("--wait", help="Until the embedding has ended.")]
+# Most embeddings are through by then; whoever waits longer wants to know why.
+PATIENCE_SECONDS = 3.0
+_LOOK_SECONDS = 2.0
+# Those that a person may want to do something about. That others are before it is told by the progress.
+_TOLD = frozenset(
+    {
+        "worker_lost",
+        "stage_paused",
+        "job_paused",
+        "lane_paused",
+        "retry",
+        "throttled",
+        "no_worker",
+        "limiter",
+        "not_announced",
+        "overlooked",
+    }
+)
 
 
 @asynccontextmanager
@@ -119,26 +137,6 @@ def room(session: Session, characters: int) -> int:
 def as_data(article: Article) -> dict[str, Any]:
     """Without its id, which nobody needs, and its text, which is long."""
     return {name: value for name, value in asdict(article).items() if name not in ("id", "content", "shared_from")}
-
-
-# Most embeddings are through by then; whoever waits longer wants to know why.
-PATIENCE_SECONDS = 3.0
-_LOOK_SECONDS = 2.0
-# Those that a person may want to do something about. That others are before it is told by the progress.
-_TOLD = frozenset(
-    {
-        "worker_lost",
-        "stage_paused",
-        "job_paused",
-        "lane_paused",
-        "retry",
-        "throttled",
-        "no_worker",
-        "limiter",
-        "not_announced",
-        "overlooked",
-    }
-)
 
 
 @asynccontextmanager

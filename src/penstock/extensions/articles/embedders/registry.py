@@ -24,6 +24,8 @@ from penstock.extensions.articles.settings import ArticleSettings
 _QUERIES_KEPT = 256
 # Place of a text in the list that was asked for, and what is sent for it.
 Batch = list[tuple[int, str]]
+_PROBE = "A short text that shows whether the model answers."
+_FILE = "file"
 
 
 class Model(Protocol):
@@ -87,10 +89,6 @@ class ConfiguredEmbedder:
             characters += len(sent)
         if batch:
             yield batch
-
-
-_PROBE = "A short text that shows whether the model answers."
-_FILE = "file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,16 @@ from penstock.extensions.articles.settings import ArticleSettings
 Work = Callable[[Sequence[Order]], Coroutine[Any, Any, Sequence[Outcome | BaseException]]]
 # Handlers that were claimed together are started one after the other; this long the first waits for the others.
 _GATHER_SECONDS = 0.002
+# Texts in memory at one time, however large the batch is.
+_MOST_AT_ONCE = 64
+_DELETED = Needless(reason="the article was deleted")
+_NEWER = Needless(reason="a newer version is queued")
+_NEWER_UNWANTED = Needless(reason="there is a newer version, which was saved without an embedding")
+_STORED_NEWER = Needless(reason="a newer version is indexed, or the article was deleted meanwhile")
+_DROPPED = Needless(reason="the generation was dropped")
+# So many articles failing alone: it is the provider, not the texts.
+_ARTICLES_TO_BLAME_PROVIDER = 2
+Embed = Callable[[Sequence[str]], Awaitable[Vectors]]
 
 
 class Batcher:
@@ -92,22 +102,6 @@ def _answer(batch: list[tuple[Order, asyncio.Future[Outcome]]], outcomes: Sequen
             future.set_exception(outcome)
         else:
             future.set_result(outcome)
-
-
-# Texts in memory at one time, however large the batch is.
-_MOST_AT_ONCE = 64
-_DELETED = Needless(reason="the article was deleted")
-_NEWER = Needless(reason="a newer version is queued")
-_NEWER_UNWANTED = Needless(reason="there is a newer version, which was saved without an embedding")
-_STORED_NEWER = Needless(reason="a newer version is indexed, or the article was deleted meanwhile")
-_DROPPED = Needless(reason="the generation was dropped")
-
-
-# So many articles failing alone: it is the provider, not the texts.
-_ARTICLES_TO_BLAME_PROVIDER = 2
-
-
-Embed = Callable[[Sequence[str]], Awaitable[Vectors]]
 
 
 async def embed_drafts(drafts: Sequence[ArticleInWork], embed: Embed) -> None:

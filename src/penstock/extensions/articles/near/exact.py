@@ -171,9 +171,6 @@ class Gate:
             self._open.set()
 
 
-_sql = load("nearest", "penstock.extensions.articles")
-
-
 class Memory:
     def __init__(self, opened: Opened, most_mb: int) -> None:
         self._opened = opened

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import Field
 
-from penstock.errors import InvalidSetting
 from penstock.extensions.articles.articles import Operation, Summary
-from penstock.extensions.articles.errors import Category, category_of_stored
+from penstock.extensions.articles.errors import Category, category_of_stored, chosen
 from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.names import PIPELINE
 from penstock.extensions.articles.shared import WireRecord
@@ -99,10 +98,10 @@ async def page(
     place, most = _NEWEST if after is None else after, min(max(limit, 1), _MOST)
     if status is None:
         rows = await connection.fetch(_sql.newest, place, owner, most, PIPELINE)
-    elif (chosen := _status(status)) in _DIRECT:
-        rows = await connection.fetch(_DIRECT[chosen], place, owner, most, PIPELINE)
+    elif (wanted := chosen(TaskStatus, "status", status)) in _DIRECT:
+        rows = await connection.fetch(_DIRECT[wanted], place, owner, most, PIPELINE)
     else:
-        rows = await connection.fetch(_sql.ended, place, owner, most, PIPELINE, _ENDINGS[chosen])
+        rows = await connection.fetch(_sql.ended, place, owner, most, PIPELINE, _ENDINGS[wanted])
     found = await of_ids(connection, [row["id"] for row in rows])
     return [found[row["id"]] for row in rows if row["id"] in found]
 
@@ -116,13 +115,6 @@ async def of_ids(connection: Connection, task_ids: Sequence[int]) -> dict[int, E
     """Those that still exist: completed ones are cleared after a time."""
     rows = await connection.fetch(_sql.rows, task_ids, PIPELINE)
     return {row["task_id"]: _task(row) for row in rows}
-
-
-def _status(text: str) -> TaskStatus:
-    try:
-        return TaskStatus(text)
-    except ValueError:
-        raise InvalidSetting("status", text, f"use one of {', '.join(TaskStatus)}") from None
 
 
 def _task(row: Mapping[str, Any]) -> EmbeddingTask:

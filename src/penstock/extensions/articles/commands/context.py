@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -127,6 +128,19 @@ def given(file: str | None) -> bytes:
         return Path(file).read_bytes()
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}.") from None
+
+
+def moment(option: str, text: str | None, *, local: bool = False) -> datetime | None:
+    """A day or a time. Without a zone it is UTC, as everything that is stored, or ``local``."""
+    if text is None:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+        if local:
+            return at.astimezone()
+        return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise UsageError(f"{option} {text[:50]!r} is no time. Write it like 2026-11-15 or 2026-11-15T09:30.") from None
 
 
 def room(session: Session, characters: int) -> int:

@@ -1,7 +1,6 @@
 """`penstock articles search`, `similar`, `list`, `show` and `revisions`"""
 
 from dataclasses import asdict
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -14,6 +13,7 @@ from penstock.extensions.articles.commands.context import (
     ViewerOption,
     article_of,
     as_data,
+    moment,
     opened,
     room,
     unknown_user,
@@ -87,8 +87,8 @@ def register(app: typer.Typer) -> None:
             mode=_mode(mode),
             viewer=owner,
             author=author,
-            since=_moment("--since", since),
-            until=_moment("--until", until),
+            since=moment("--since", since, local=True),
+            until=moment("--until", until, local=True),
             limit=limit,
             after=after,
         )
@@ -192,16 +192,6 @@ def _mode(mode: str) -> "Mode":
     if mode not in _MODES:
         raise UsageError(f"The mode {mode[:50]!r} is unknown. Use {', '.join(_MODES)}.")
     return cast("Mode", mode)
-
-
-def _moment(name: str, text: str | None) -> datetime | None:
-    """A day or a time; without a zone it is local."""
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except (ValueError, OverflowError):
-        raise UsageError(f"{name} {text[:50]!r} is no time. Write it like 2026-11-15 or 2026-11-15T09:30.") from None
 
 
 def _show(session: Session, answer: "Answer", *, explain: bool, first: int, nothing: str) -> None:

@@ -3,16 +3,14 @@ tidying up, and embedding again."""
 
 import asyncio
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Annotated, Any, cast
 
 import typer
 
 from penstock.core import job_counts
 from penstock.core.job_counts import JobCounts
-from penstock.errors import UsageError
 from penstock.extensions.articles import embedding_tasks, generations, reindexing
-from penstock.extensions.articles.commands.context import actor_of, opened, room
+from penstock.extensions.articles.commands.context import actor_of, moment, opened, room
 from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.reindexing import Plan, Planned, Scope
 from penstock.extensions.articles.settings import ArticleSettings
@@ -196,17 +194,6 @@ def _described(found: Statistics) -> dict[str, str]:
     if not found.enabled:
         text["switched off"] = "PENSTOCK_ARTICLES_ENABLED is false: articles are embedded while they are saved"
     return text
-
-
-def moment(option: str, text: str | None) -> datetime | None:
-    """A day or a time; without a zone it is UTC, as everything that is stored."""
-    if text is None:
-        return None
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"{option} {text!r} is no time. Write 2026-05-01 or 2026-05-01T12:00:00+02:00.") from None
-    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
 
 
 async def _start(session: Session, search: ArticleSearch, wish: Plan, into: Generation, *, wait: bool, by: str) -> int:

@@ -1,4 +1,4 @@
-"""Two generations on the saved queries: what both find, what moves, and what is found that should be.
+"""Saved queries, and two generations compared on them: what both find, what moves, what is found that should be.
 
 Everything but the searches themselves is pure. Both generations answer the same question one after the other, in
 turns of who goes first, so that neither profits from what the other has warmed.

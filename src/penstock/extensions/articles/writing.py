@@ -2,6 +2,7 @@
 
 Nothing here waits for an embedding. Each save has a task of its own for each generation that is kept up to date; a
 task that finds a newer revision has nothing to do. So quick edits cost one embedding, and none falls between two tasks.
+Imports write many articles in one transaction; their embedding tasks go into the import's job.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ _PRIORITIES = ("high", "normal", "low")
 
 
 def check_text(settings: ArticleSettings, title: str, content: str, message: str | None = None) -> None:
+    """Refuses before anything is stored, with a sentence that says what to change."""
     if not title.strip():
         raise UsageError("The title is empty; give the article one.")
     if len(title) > LONGEST_TITLE:

@@ -1,4 +1,5 @@
-"""What the commands of `penstock articles` stand on: the parts of the application, options, and texts as given."""
+"""What the commands of `penstock articles` stand on: the parts of the application, options, texts as given,
+and what is said while a command waits for embeddings and nothing moves."""
 
 import asyncio
 import sys

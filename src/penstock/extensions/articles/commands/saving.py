@@ -83,9 +83,7 @@ def register(app: typer.Typer) -> None:
 
 def text_of(data: bytes, file: str | None, title: str | None) -> tuple[str, str]:
     """(title, content). With a title given, the text stays as it is."""
-    piped = file is None or file == "-"
-    where = "the standard input" if file is None or piped else file
-    name = "" if file is None or piped else Path(file).stem
+    where, name = ("the standard input", "") if file is None or file == "-" else (file, Path(file).stem)
     found = of_markdown(data, where=where, source="", name=name) if title is None else decoded(data, where=where)
     if isinstance(found, Refusal):
         raise UsageError(f"{found.where}: {found.why}")

@@ -1,4 +1,4 @@
-"""The model that comes inside the package: no network, no key, no GPU."""
+"""Models that run in this process: the one inside the package, and those of the sentence-transformers library."""
 
 import asyncio
 import importlib
@@ -16,7 +16,7 @@ from penstock.language import embedding
 
 
 class BuiltinEmbedder:
-    """Reads its table with the first text, once, and counts in a thread."""
+    """No network, no key, no GPU. Reads its table with the first text, once, and counts in a thread."""
 
     name = BUILTIN
     model = embedding.VERSION

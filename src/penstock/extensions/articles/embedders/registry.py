@@ -37,6 +37,8 @@ class Model(Protocol):
 
 
 class ConfiguredEmbedder:
+    """Of the embedders file: sends texts as its model takes them, and remembers recent queries."""
+
     def __init__(self, options: Options, model: Model) -> None:
         self.name = options.name
         self.model = options.fingerprint

@@ -1,4 +1,5 @@
-"""From the JSON of an embeddings endpoint to vectors, or to a sentence that says what was wrong with it. Pure."""
+"""What an embeddings endpoint answered: its JSON as vectors, or a sentence that says what was wrong with it; and of an
+answer other than 200, whether to wait, to change something, or to blame a text. Pure."""
 
 import base64
 import binascii

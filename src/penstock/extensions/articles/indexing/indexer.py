@@ -35,7 +35,11 @@ Embed = Callable[[Sequence[str]], Awaitable[Vectors]]
 
 
 class Batcher:
-    """``work`` answers every order of a batch with an outcome, or the error that stands for it."""
+    """Puts what is asked for at one time into one batch. No timer: while a batch is under way, what comes waits for the
+    next one. So a lonely order goes at once, and many go together.
+
+    ``work`` answers every order of a batch with an outcome, or the error that stands for it.
+    """
 
     def __init__(self, work: Work, *, most: int) -> None:
         self._work = work

@@ -310,8 +310,8 @@ _SPELT = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "đ": "d", "ł": "l",
 
 
 def slug_of(title: str) -> str:
-    """The address of an article, made from its title once and never changed: lower case, words joined by hyphens, accents
-    dropped; letters of other scripts stay. Never empty."""
+    """The address of an article, made from its title once and never changed: lower case, words joined by hyphens,
+    accents dropped; letters of other scripts stay. Never empty."""
     lowered = title.casefold().translate(_SPELT)
     plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", lowered))
     # Letters, digits, and the marks that some scripts write vowels with.

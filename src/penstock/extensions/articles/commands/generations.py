@@ -86,16 +86,16 @@ _EMBEDDER_COLUMNS = (
 
 
 def register(app: typer.Typer) -> None:
-    group = new_app(help="Indexes by other models or with other chunks, beside the one in use.", cls=WholeSentences)
-    accept_global_options(group)
-    _register_building(group)
-    _register_moves(group)
-    app.add_typer(group, name="generations")
+    _register_generations(app)
     _register_queries(app)
     _register_embedders(app)
 
 
-def _register_building(group: typer.Typer) -> None:
+def _register_generations(app: typer.Typer) -> None:
+    group = new_app(help="Indexes by other models or with other chunks, beside the one in use.", cls=WholeSentences)
+    accept_global_options(group)
+    app.add_typer(group, name="generations")
+
     @command(group, "list")
     async def listing(session: Session) -> None:
         """Every generation, also those that were dropped."""
@@ -147,8 +147,6 @@ def _register_building(group: typer.Typer) -> None:
             line.detach()
         _show_comparison(session, found)
 
-
-def _register_moves(group: typer.Typer) -> None:
     @command(group)
     async def switch(session: Session, which: WhichArgument, owner: ByOption = None) -> None:
         """Searches use it from now on; the one before stays and is kept up to date."""
@@ -259,12 +257,8 @@ def _two(value: float | None) -> str:
 def _register_queries(app: typer.Typer) -> None:
     group = new_app(help="Saved queries, on which generations are compared.", cls=WholeSentences)
     accept_global_options(group)
-    _register_adding(group)
-    _register_reading(group)
     app.add_typer(group, name="queries")
 
-
-def _register_adding(group: typer.Typer) -> None:
     @command(group)
     async def add(
         session: Session,
@@ -295,18 +289,6 @@ def _register_adding(group: typer.Typer) -> None:
             {"added": added, "already_there": there}, f"{added:,} queries are saved, {there:,} were there before."
         )
 
-
-async def _require_articles(connection: Any, slugs: Sequence[str]) -> None:
-    """A mistyped slug would look like an article that no generation ever finds."""
-    for slug in slugs:
-        if await articles.get(connection, slug) is None:
-            raise UsageError(
-                f"There is no article {slug[:100]!r} to be expected. `penstock articles list` shows the slugs; --force "
-                "saves the query all the same."
-            )
-
-
-def _register_reading(group: typer.Typer) -> None:
     @command(group, "list")
     async def listing(session: Session, owner: WhoseOption = None) -> None:
         """The saved queries, oldest first."""
@@ -322,6 +304,16 @@ def _register_reading(group: typer.Typer) -> None:
         if not gone:
             raise NotKnown(kind="saved query", name=str(query_id))
         session.out.show({"id": query_id, "removed": True}, f"Query {query_id} is removed.")
+
+
+async def _require_articles(connection: Any, slugs: Sequence[str]) -> None:
+    """A mistyped slug would look like an article that no generation ever finds."""
+    for slug in slugs:
+        if await articles.get(connection, slug) is None:
+            raise UsageError(
+                f"There is no article {slug[:100]!r} to be expected. `penstock articles list` shows the slugs; --force "
+                "saves the query all the same."
+            )
 
 
 def _register_embedders(app: typer.Typer) -> None:

@@ -75,7 +75,6 @@ _OVER = {
 
 async def watch(app: Penstock) -> list[Alert]:
     """One look. Returns what it told, or tried to tell; a webhook that does not answer is no error here."""
-    forgotten = []
     async with app.connection() as connection:
         trouble = await _trouble(connection, app.settings.of(ArticleSettings))
         for kind in AlertKind:
@@ -83,14 +82,12 @@ async def watch(app: Penstock) -> list[Alert]:
                 # Over although nobody was told that it began: only the log hears of it.
                 if (row := await connection.fetchrow(_sql.close, kind)) is not None and not row["known"]:
                     began = row["opened_at"]
-                    forgotten.append(Alert(kind=kind, state="closed", opened_at=began, told_at=None, details={}))
+                    _log(app, Alert(kind=kind, state="closed", opened_at=began, told_at=None, details={}))
                 continue
             details = orjson.dumps(trouble[kind]).decode()
             if await connection.fetchval(_sql.open, kind, details) is None:
                 await connection.execute(_sql.refresh, kind, details)
         taken = [_alert(row) for row in await connection.fetch(_sql.take, _SENDING_SECONDS, _AGAIN_SECONDS)]
-    for ended in forgotten:
-        _log(app, ended)
     return [await _tell(app, alert) for alert in taken]
 
 

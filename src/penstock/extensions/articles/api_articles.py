@@ -299,21 +299,23 @@ async def _read_body(request: Request, model: type[Any]) -> Any:
     """JSON, checked like the bodies of other routes. Its route is one that ``_takes_a_text``."""
     if media_type(request.headers.get("content-type", "")) != "application/json":
         raise Problem(415, "Send the article as application/json, with `title` and `content`.")
-    given = _parsed(await request.body())
+    data = await request.body()
+    try:
+        given = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise _not_json(data, str(error)) from None
     if not isinstance(given, dict):
         raise Problem(422, 'body: it has to be an object, such as {"title": "…", "content": "…"}.')
     return validated(model, given)
 
 
-def _parsed(data: bytes) -> object:
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        problem = str(error)
+def _not_json(data: bytes, problem: str) -> Problem:
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        raise Problem(400, f"The body is not UTF-8: byte {error.start:,} does not fit. Send JSON as UTF-8.") from None
+        return Problem(400, f"The body is not UTF-8: byte {error.start:,} does not fit. Send JSON as UTF-8.")
     if "surrogate" in problem:
-        raise Problem(422, f"body: it holds half a character ({problem}). Escapes of \\ud800 to \\udfff come in pairs.")
-    raise Problem(400, f"The body is not JSON: {problem}.")
+        return Problem(
+            422, f"body: it holds half a character ({problem}). Escapes of \\ud800 to \\udfff come in pairs."
+        )
+    return Problem(400, f"The body is not JSON: {problem}.")

@@ -68,10 +68,6 @@ class Imported:
         """Articles that are there now, whether they were before or not."""
         return self.created + self.updated + self.unchanged
 
-    def refusing(self, refusals: Sequence[Refusal]) -> "Imported":
-        shown = (*self.refused, *refusals)[:MOST_REFUSED_SHOWN]
-        return replace(self, refused=shown, refused_count=self.refused_count + len(refusals))
-
     def saving(self, saved: ManySaved, notes: Sequence[str]) -> "Imported":
         return replace(
             self,
@@ -206,7 +202,9 @@ class _Import:
                 if reading is not None:
                     reading.cancel()
                 raise
-            self.so_far = replace(self.so_far.refusing(batch.refusals), share=batch.share)
+            refused = (*self.so_far.refused, *batch.refusals)[:MOST_REFUSED_SHOWN]
+            count = self.so_far.refused_count + len(batch.refusals)
+            self.so_far = replace(self.so_far, refused=refused, refused_count=count, share=batch.share)
             told(self.so_far)
             if reading is None:
                 return self.so_far

@@ -31,7 +31,10 @@ class BuiltinEmbedder:
     async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> Vectors:
         """Queries and documents are the same to it."""
         try:
-            embedder = await self._model()
+            async with self._loading:
+                if self._loaded is None:
+                    self._loaded = await asyncio.to_thread(embedding.Embedder.load)
+                embedder = self._loaded
             return await asyncio.to_thread(embedder.embed, texts)
         except MemoryError:
             raise EmbedderExhausted(
@@ -41,12 +44,6 @@ class BuiltinEmbedder:
 
     async def close(self) -> None:
         self._loaded = None
-
-    async def _model(self) -> embedding.Embedder:
-        async with self._loading:
-            if self._loaded is None:
-                self._loaded = await asyncio.to_thread(embedding.Embedder.load)
-            return self._loaded
 
 
 class SentenceTransformersModel:

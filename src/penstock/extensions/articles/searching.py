@@ -15,7 +15,7 @@ import asyncpg
 import structlog
 
 from penstock.errors import HandlerError, NotKnown, ThrottledError, UsageError
-from penstock.extensions.articles import articles, generations, keyword, strict
+from penstock.extensions.articles import articles, generations, keyword
 from penstock.extensions.articles.articles import Article, Summary, Visibility
 from penstock.extensions.articles.embedders.embedder import Vectors
 from penstock.extensions.articles.embedding_tasks import Chip, EmbeddingStatus, embedding_statuses
@@ -323,14 +323,14 @@ def _meaning(question: Question) -> str:
     """What is embedded. In a semantic search quotes and signs are part of the text."""
     if question.mode == "keyword":
         return ""
-    return question.text if question.mode == "semantic" else strict.meant(question.text)
+    return question.text if question.mode == "semantic" else keyword.meant(question.text)
 
 
-async def _fitting(connection: Connection, wanted: strict.Strict, near: list[Passage]) -> list[Passage]:
+async def _fitting(connection: Connection, wanted: keyword.Strict, near: list[Passage]) -> list[Passage]:
     """Who excludes a word, or insists on one, means it for every hit: what cannot be checked in time is none."""
     try:
-        fit = await strict.fitting(connection, wanted, [one.article_id for one in near])
-    except strict.TooSlow:
+        fit = await keyword.fitting(connection, wanted, [one.article_id for one in near])
+    except keyword.TooSlow:
         return []
     return [one for one in near if one.article_id in fit]
 

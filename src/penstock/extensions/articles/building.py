@@ -7,16 +7,14 @@ goes a little later, when no search that began before can still be reading it.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import timedelta
 from typing import Any
 
 import asyncpg
 
-from penstock import Context, EnqueueOptions, Penstock, RetryPolicy
+from penstock import EnqueueOptions, Penstock
 from penstock.control import jobs as steering
 from penstock.errors import HandlerError, IllegalMove, JobNotFound, UsageError
-from penstock.extensions.articles import ann, chunking, generations, reindexing
-from penstock.extensions.articles.filling import bring_on
+from penstock.extensions.articles import chunking, generations, reindexing
 from penstock.extensions.articles.generations import Generation, GenerationState
 from penstock.extensions.articles.names import BUILD
 from penstock.extensions.articles.reindexing import Plan
@@ -31,24 +29,7 @@ LONGEST_NAME = 100
 _PROBE = "A short text that tells whether the embedder answers."
 # Beside the longest wait for the vector of a query: what a search that began before may still take.
 _DROP_GRACE_SECONDS = 15.0
-_ATTEMPTS = 10
 _SEARCHABLE = (GenerationState.READY, GenerationState.STANDBY)
-
-
-def install_building(app: Penstock, shared: ArticleSearch) -> None:
-    """The task that makes generations ready, gives growing ones their index and removes dropped ones."""
-
-    @app.task(
-        name=BUILD,
-        pool=1,
-        max_running=1,
-        timeout=timedelta(seconds=ann.LONGEST_SECONDS),
-        max_attempts=_ATTEMPTS,
-        retry=RetryPolicy(base_seconds=15.0, cap_seconds=600.0),
-        internal=True,
-    )
-    async def build_generation(ctx: Context, generation: int, remove: bool = False) -> Any:
-        return await bring_on(shared, ctx, generation, remove=remove)
 
 
 async def build(

@@ -55,8 +55,8 @@ ONLY_EXCLUDES = "The query only says what should not be there. Add a word that s
 LEFT_OUT = "An alternative that only excludes words takes nearly every article, so it was left out."
 TOO_WIDE = f"A part of the query only excludes words and takes nearly every article, {_SO}"
 TOO_MUCH = (
-    f"At most {_MOST_PHRASES} phrases of {_MOST_PHRASE_WORDS} words, and {_MOST_STRICT_WORDS} words in all, are searched"
-    f" for as they are written. The query has more, {_SO}"
+    f"At most {_MOST_PHRASES} phrases of {_MOST_PHRASE_WORDS} words, and {_MOST_STRICT_WORDS} words in all, are"
+    f" searched for as they are written. The query has more, {_SO}"
 )
 TOO_SLOW = f"The query as it is written took longer than {TIMEOUT_MS} ms, {_SO}"
 NOTHING_FITS = f"No article matches the query as written, {_SO}"

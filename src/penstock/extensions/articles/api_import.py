@@ -26,33 +26,19 @@ router = APIRouter(prefix="/api/articles", tags=["articles"], responses=document
 # More comes by `penstock articles import`, which needs no request to stay open.
 _MOST_BYTES = 256 * 1024 * 1024
 _REFUSED_SHOWN = 100
-_REQUEST = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["file"],
-                    "properties": {
-                        "file": {
-                            "type": "string",
-                            "format": "binary",
-                            "description": "A .csv with the columns title and content, a .md, or a .zip of .md files.",
-                        },
-                        "visibility": {"type": "string", "enum": ["private", "shared"]},
-                        "skipEmbedding": {"type": "string", "enum": ["true", "false"]},
-                        "source": {
-                            "type": "string",
-                            "maxLength": 200,
-                            "description": "What the articles are known by, instead of the name of the file.",
-                        },
-                    },
-                }
-            }
-        },
-    }
+_FILE = "A .csv with the columns title and content, a .md, or a .zip of .md files."
+_SOURCE = "What the articles are known by, instead of the name of the file."
+_FORM = {
+    "type": "object",
+    "required": ["file"],
+    "properties": {
+        "file": {"type": "string", "format": "binary", "description": _FILE},
+        "visibility": {"type": "string", "enum": ["private", "shared"]},
+        "skipEmbedding": {"type": "string", "enum": ["true", "false"]},
+        "source": {"type": "string", "maxLength": 200, "description": _SOURCE},
+    },
 }
+_REQUEST = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}
 
 
 class ImportOptions(Wire):

@@ -9,12 +9,15 @@ import numpy as np
 from penstock.extensions.articles.embedders.embedder import Vectors, received
 from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.near.exact import Exact, Memory, Opened
-from penstock.extensions.articles.near.filter import DECIMALS, Filter, Passage, best_of_each, few
+from penstock.extensions.articles.near.filter import DECIMALS, Filter, Passage, admitted, best_of_each
 from penstock.storage.queries import load
 
 _sql = load("nearest", "penstock.extensions.articles")
 Connection = Any
 
+# So many articles are compared exactly in a few milliseconds. An index that walks past everybody else's is slower,
+# and may give up before it has met them.
+_FEW = 500
 # Passages that are read per article wanted, at first: long articles have many that are alike.
 _PER_ARTICLE = 2
 _MOST_PASSAGES = 4000
@@ -114,47 +117,35 @@ async def _by_server(
     """By the server itself. ``walks``: the generation has an index: then the answer may miss a few, otherwise it is
     exact."""
     numbers = vector.tolist()
+
+    async def best(query: str, *values: Any) -> tuple[list[Passage], int]:
+        """And how many passages were read."""
+        rows = await connection.fetch(generation.query(query), *values)
+        passages = (Passage(**{**row, "similarity": round(row["similarity"], DECIMALS)}) for row in rows)
+        return best_of_each(passages, limit), len(rows)
+
+    async def widening(query: str, enough: int) -> tuple[list[Passage], bool]:
+        """Reads more passages while few articles have them all. True: it ended before there were enough articles."""
+        most = min(limit * _PER_ARTICLE, _MOST_PASSAGES)
+        while True:
+            found, count = await best(query, *wanted.values, numbers, most)
+            if len(found) >= enough or most >= _MOST_PASSAGES:
+                return found, False
+            if count < most:
+                return found, True
+            most = min(most * 4, _MOST_PASSAGES)
+
     async with connection.transaction():
         await connection.execute(_sql.settle)
-        chosen = await few(connection, wanted)
-        if chosen is not None:
-            rows = await connection.fetch(generation.query(_sql.by_articles), chosen, numbers, _MOST_PASSAGES)
-            return best_of_each(map(_passage, rows), limit)
+        chosen = [] if wanted.open else await admitted(connection, wanted, _FEW + 1)
+        if not wanted.open and len(chosen) <= _FEW:
+            return (await best(_sql.by_articles, chosen, numbers, _MOST_PASSAGES))[0]
         if walks:
             # Half of them will do: a second walk along the index costs as much as the first.
-            found, gave_up = await _widening(
-                connection, generation, _sql.by_index, wanted, numbers, limit, enough=(limit + 1) // 2
-            )
+            found, gave_up = await widening(_sql.by_index, (limit + 1) // 2)
             if not gave_up or wanted.open:
                 return found
-        found, _ = await _widening(connection, generation, _sql.by_scan, wanted, numbers, limit, enough=limit)
-        return found
-
-
-async def _widening(
-    connection: Connection,
-    generation: Generation,
-    query: str,
-    wanted: Filter,
-    numbers: list[float],
-    limit: int,
-    *,
-    enough: int,
-) -> tuple[list[Passage], bool]:
-    """Reads more passages while few articles have them all. True: it ended before there were enough articles."""
-    most = min(limit * _PER_ARTICLE, _MOST_PASSAGES)
-    while True:
-        rows = await connection.fetch(generation.query(query), *wanted.values, numbers, most)
-        found = best_of_each(map(_passage, rows), limit)
-        if len(found) >= enough or most >= _MOST_PASSAGES:
-            return found, False
-        if len(rows) < most:
-            return found, True
-        most = min(most * 4, _MOST_PASSAGES)
-
-
-def _passage(row: Any) -> Passage:
-    return Passage(**{**row, "similarity": round(row["similarity"], DECIMALS)})
+        return (await widening(_sql.by_scan, limit))[0]
 
 
 __all__ = ["Filter", "Near", "Passage", "Ways"]

@@ -38,11 +38,6 @@ def best_of_each(passages: Iterable[Passage], limit: int) -> list[Passage]:
     return list(chosen.values())
 
 
-# So many articles are compared exactly in a few milliseconds. An index that walks past everybody else's is slower,
-# and may give up before it has met them.
-FEW = 500
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """``viewer`` None: sees everything. ``author``: whose articles; ``since`` (included) and ``until`` (not): when they
@@ -70,14 +65,6 @@ class Filter:
             and (self.since is None or article.updated_at >= self.since)
             and (self.until is None or article.updated_at < self.until)
         )
-
-
-async def few(connection: Connection, wanted: Filter) -> list[int] | None:
-    """The articles it leaves, if they are few."""
-    if wanted.open:
-        return None
-    ids = await admitted(connection, wanted, FEW + 1)
-    return ids if len(ids) <= FEW else None
 
 
 async def admitted(connection: Connection, wanted: Filter, most: int | None = None) -> list[int]:

@@ -114,7 +114,7 @@ def _options(table: Table, environment: Mapping[str, str]) -> Options:
     if "dimensions" not in given:
         raise table.wrong("dimensions", None, "say how many numbers a vector of the model has")
     if given["kind"] is EmbedderKind.SENTENCE_TRANSFORMERS:
-        for name in filter(table.has, _ONLY_ENDPOINTS):
+        if (name := next(filter(table.has, _ONLY_ENDPOINTS), None)) is not None:
             raise table.wrong(name, "…", f"a model of kind {given['kind']} runs here and has no such field")
         return Options(**given)
     return _endpoint(table, given, environment)

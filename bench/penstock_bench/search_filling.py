@@ -9,7 +9,7 @@ from penstock import EnqueueOptions
 from penstock.extensions.articles import ann
 from penstock.extensions.articles.articles import NewArticle, Visibility
 from penstock.extensions.articles.names import PIPELINE
-from penstock.extensions.articles.writing_many import save_many
+from penstock.extensions.articles.writing import save_many
 from penstock.fleet.fleet import Fleet
 from penstock_bench import drain
 from penstock_bench import statements as bench

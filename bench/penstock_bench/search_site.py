@@ -18,7 +18,7 @@ from penstock.console.http.app import create
 from penstock.console.storage import tokens, users
 from penstock.extensions import articles
 from penstock.extensions.articles import generations
-from penstock.extensions.articles.embedders.builtin import BuiltinEmbedder
+from penstock.extensions.articles.embedders.local import BuiltinEmbedder
 from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.names import PIPELINE
 from penstock.extensions.articles.settings import ArticleSettings

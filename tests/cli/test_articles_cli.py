@@ -13,10 +13,10 @@ import pytest
 from penstock.extensions.articles.articles import Visibility
 from penstock.extensions.articles.commands import search as articles_search
 from penstock.extensions.articles.commands.importing import ImportLine
-from penstock.extensions.articles.coverage import Coverage
 from penstock.extensions.articles.fusion import Score, SemanticScore
 from penstock.extensions.articles.passages import Mark, ShownPassage
-from penstock.extensions.articles.question import Answer, Hit
+from penstock.extensions.articles.searching import Answer, Hit
+from penstock.extensions.articles.statistics import Coverage
 from penstock.terminal.options import Options
 from penstock.terminal.output import Output
 from penstock.terminal.session import Session

@@ -18,12 +18,12 @@ from penstock.events import Event, Events
 from penstock.extensions import articles as article_search
 from penstock.extensions.articles import articles, writing
 from penstock.extensions.articles.articles import Article, NewArticle, Visibility
-from penstock.extensions.articles.coverage import Counted
 from penstock.extensions.articles.embedders.embedder import Embedder, Purpose, Vectors
 from penstock.extensions.articles.embedders.registry import Embedders
 from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.names import PIPELINE
 from penstock.extensions.articles.shared import ArticleSearch
+from penstock.extensions.articles.statistics import Counted
 from penstock.extensions.articles.writing import Change, Saved
 from penstock.testing import Drained, drain
 

@@ -13,11 +13,10 @@ import pytest
 
 from penstock import worker
 from penstock.errors import IllegalMove, NotKnown, UsageError
-from penstock.extensions.articles import ann, building, comparing, generations, saved_queries
-from penstock.extensions.articles.comparing import Answered, MovedArticle
+from penstock.extensions.articles import ann, building, comparing, generations
+from penstock.extensions.articles.comparing import Answered, MovedArticle, SavedQuery
 from penstock.extensions.articles.generations import Generation, GenerationState
 from penstock.extensions.articles.names import BUILD, PIPELINE
-from penstock.extensions.articles.saved_queries import SavedQuery
 from penstock.extensions.articles.searching import Question, search
 from penstock.testing import drain
 from tests.cli.seeing.command_line import CommandLine
@@ -92,8 +91,8 @@ async def test_two_generations_are_compared_on_the_saved_queries(world: World) -
     await fill(world)
     made = await second_generation(world)
     async with world.app.connection() as connection:
-        await saved_queries.add(connection, owner=OWNER, query="a pump", expected=["about-the-pump"])
-        await saved_queries.add(connection, owner="eve", query="the clock of the house")
+        await comparing.save_query(connection, owner=OWNER, query="a pump", expected=["about-the-pump"])
+        await comparing.save_query(connection, owner="eve", query="the clock of the house")
     seen: list[tuple[int, int]] = []
     found = await comparing.compare(world.search, 1, made, limit=3, told=lambda done, total: seen.append((done, total)))
     assert (found.a.id, found.b.id, found.totals.queries) == (1, made.id, 2)
@@ -122,26 +121,26 @@ async def test_comparisons_that_make_no_sense_are_refused(world: World) -> None:
 
 async def test_a_query_saved_again_changes_what_is_expected_of_it(world: World) -> None:
     async with world.app.connection() as connection:
-        first = await saved_queries.add(connection, owner=OWNER, query=" a pump ", expected=["x", "x"])
-        again = await saved_queries.add(connection, owner=OWNER, query="a pump", expected=["y"])
+        first = await comparing.save_query(connection, owner=OWNER, query=" a pump ", expected=["x", "x"])
+        again = await comparing.save_query(connection, owner=OWNER, query="a pump", expected=["y"])
         assert (first.query, first.expected, again.id, again.expected) == ("a pump", ("x",), first.id, ("y",))
-        assert not await saved_queries.remove(connection, first.id, owner="eve")
-        assert await saved_queries.remove(connection, first.id, owner=OWNER)
-        assert await saved_queries.listing(connection) == []
+        assert not await comparing.forget_query(connection, first.id, owner="eve")
+        assert await comparing.forget_query(connection, first.id, owner=OWNER)
+        assert await comparing.saved_queries(connection) == []
 
 
 def test_lines_of_a_file_become_queries_once_each() -> None:
-    read = saved_queries.read_lines("\ufeff# remark\n\na pump\tabout-the-pump, other\n a lamp \na lamp\n")
+    read = comparing.read_lines("\ufeff# remark\n\na pump\tabout-the-pump, other\n a lamp \na lamp\n")
     assert [(one.query, one.expected) for one in read] == [("a pump", ("about-the-pump", "other")), ("a lamp", ())]
 
 
 def test_queries_that_cannot_be_kept_are_refused_with_their_line() -> None:
     with pytest.raises(UsageError, match=r"Line 2: The query has 1,001 characters"):
-        saved_queries.read_lines("fine\n" + "x" * 1001)
+        comparing.read_lines("fine\n" + "x" * 1001)
     with pytest.raises(UsageError, match=r"Line 1: .*cannot be stored"):
-        saved_queries.read_lines("a\0b")
+        comparing.read_lines("a\0b")
     with pytest.raises(UsageError, match="more than 1,000 queries"):
-        saved_queries.read_lines("\n".join(str(number) for number in range(1001)))
+        comparing.read_lines("\n".join(str(number) for number in range(1001)))
 
 
 async def test_the_command_line_imports_queries_and_moves_generations(database_url: str, tmp_path: Path) -> None:
@@ -243,7 +242,7 @@ async def test_no_search_fails_or_is_empty_while_generations_are_built_switched_
     async with article_world(database_url) as world:
         await fill(world)
         async with world.app.connection() as connection:
-            await saved_queries.add(connection, owner=OWNER, query="a pump", expected=["about-the-pump"])
+            await comparing.save_query(connection, owner=OWNER, query="a pump", expected=["about-the-pump"])
         searching = Searching(world)
 
         async def ready(name: str) -> Generation:

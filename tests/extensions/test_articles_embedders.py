@@ -18,8 +18,9 @@ from penstock import Penstock
 from penstock.config import load
 from penstock.control import limits
 from penstock.errors import ThrottledError
-from penstock.extensions.articles.embedders import builtin, openai
+from penstock.extensions.articles.embedders import openai
 from penstock.extensions.articles.embedders.embedder import Embedder
+from penstock.extensions.articles.embedders.local import BuiltinEmbedder
 from penstock.extensions.articles.embedders.registry import Embedders
 from penstock.extensions.articles.errors import EmbedderBusy, EmbedderExhausted, EmbedderMisconfigured, TextRefused
 from penstock.extensions.articles.generations import Generation, GenerationState
@@ -417,7 +418,7 @@ async def test_the_builtin_model_is_loaded_once_for_all(monkeypatch: pytest.Monk
         return real()
 
     monkeypatch.setattr(BuiltinModel, "load", load_counted)
-    embedder = builtin.BuiltinEmbedder()
+    embedder = BuiltinEmbedder()
     rows = await asyncio.gather(*[embedder.embed(["bread"], purpose="document") for _ in range(8)])
     assert loads == [1] and all(np.array_equal(rows[0], one) for one in rows)
     assert np.array_equal(rows[0], real().embed(["bread"]))
@@ -427,7 +428,7 @@ async def test_no_memory_is_told_as_a_resource(monkeypatch: pytest.MonkeyPatch, 
     def full(*_: object) -> None:
         raise MemoryError
 
-    embedder = builtin.BuiltinEmbedder()
+    embedder = BuiltinEmbedder()
     await embedder.embed(["bread"], purpose="document")
     monkeypatch.setattr(BuiltinModel, "embed", full)
     with pytest.raises(EmbedderExhausted, match="not enough memory"):

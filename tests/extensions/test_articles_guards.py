@@ -12,12 +12,12 @@ import asyncpg
 import numpy as np
 import pytest
 
-from penstock.extensions.articles import building, filling, generations, upkeep, writing_many
+from penstock.extensions.articles import building, filling, generations, upkeep, writing
 from penstock.extensions.articles.articles import NewArticle
 from penstock.extensions.articles.chunking import parse
 from penstock.extensions.articles.generations import Generation, GenerationState
 from penstock.extensions.articles.indexing import storing
-from penstock.extensions.articles.indexing.storing import Prepared
+from penstock.extensions.articles.indexing.storing import ArticleInWork
 from penstock.extensions.articles.near.exact import Exact
 from penstock.extensions.articles.near.filter import Filter
 from penstock.storage.queries import load
@@ -47,17 +47,17 @@ async def first(world: World) -> Generation:
         return await generations.active(connection)
 
 
-async def prepared(world: World, generation: Generation, article_id: int) -> Prepared:
+async def prepared(world: World, generation: Generation, article_id: int) -> ArticleInWork:
     """As a worker has it when it is about to store: the text as it is now, and a vector for each chunk."""
     async with world.app.connection() as connection:
         wanted = (await storing.wanted(connection, [article_id], generation.id))[article_id]
     chunks = parse(generation.chunker).cut(wanted.title, wanted.content)
     vectors = np.zeros((len(chunks), generation.dimensions), dtype=np.float32)
     vectors[:, 0] = 1.0
-    return Prepared(wanted=wanted, chunks=chunks, vectors=vectors, measured=True)
+    return ArticleInWork(wanted=wanted, chunks=chunks, known=list(vectors), measured=True)
 
 
-async def stored(world: World, generation: Generation, ready: Prepared) -> set[int]:
+async def stored(world: World, generation: Generation, ready: ArticleInWork) -> set[int]:
     async with world.app.connection() as connection:
         return await storing.store(connection, generation, [ready])
 
@@ -224,9 +224,9 @@ async def test_an_import_waits_for_an_edit_and_comes_after_it(world: World, othe
     def found(content: str) -> NewArticle:
         return NewArticle(title="Pumps", content=content, owner=OWNER, author=OWNER, source="pumps.md")
 
-    async def imported(content: str) -> writing_many.ManySaved:
+    async def imported(content: str) -> writing.ManySaved:
         async with world.app.connection() as connection:
-            return await writing_many.save_many(world.search, connection, [found(content)], job_id=None)
+            return await writing.save_many(world.search, connection, [found(content)], job_id=None)
 
     (article_id,) = (await imported("As first found.")).created
     editing = other.transaction()

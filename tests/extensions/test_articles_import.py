@@ -16,8 +16,7 @@ from penstock.errors import UsageError
 from penstock.extensions import articles
 from penstock.extensions.articles import import_csv
 from penstock.extensions.articles.articles import Visibility
-from penstock.extensions.articles.drafts import EMPTY, Draft, Entries, Refusal, parse
-from penstock.extensions.articles.import_markdown import read_folder, read_zip
+from penstock.extensions.articles.drafts import EMPTY, Draft, Entries, Refusal, parse, read_folder, read_zip
 from penstock.extensions.articles.importing import Imported, import_path
 from penstock.extensions.articles.shared import ArticleSearch
 from penstock.insight import job_views

@@ -10,16 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import InvalidSetting
-from penstock.extensions.articles.articles import Operation
+from penstock.extensions.articles.articles import Operation, numbered, slug_of
 from penstock.extensions.articles.chunking import Chunker, parse
 from penstock.extensions.articles.drafts import parse as parse_markdown
 from penstock.extensions.articles.embedders.embedder import received
 from penstock.extensions.articles.errors import EmbedderBusy, EmbedderMisconfigured, TextRefused
-from penstock.extensions.articles.indexing.batcher import Batcher
-from penstock.extensions.articles.indexing.indexer import ArticleInWork, embed_drafts
+from penstock.extensions.articles.indexing.indexer import Batcher, embed_drafts
 from penstock.extensions.articles.indexing.order import Embedded, Order
-from penstock.extensions.articles.indexing.storing import CurrentText
-from penstock.extensions.articles.slugs import numbered, slug_of
+from penstock.extensions.articles.indexing.storing import ArticleInWork, CurrentText
 
 # ---------------------------------------------------------------- slugs
 

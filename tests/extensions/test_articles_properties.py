@@ -24,9 +24,8 @@ from penstock import worker
 from penstock.extensions.articles import embedding_tasks, reindexing, statistics, upkeep
 from penstock.extensions.articles.errors import EmbedderBusy, EmbedderMisconfigured, TextRefused
 from penstock.extensions.articles.names import PIPELINE
-from penstock.extensions.articles.question import Question
 from penstock.extensions.articles.reindexing import Plan
-from penstock.extensions.articles.searching import search
+from penstock.extensions.articles.searching import Question, search
 from penstock.observe.logs import log_subscriber
 from tests.extensions.article_world import OWNER, World, article_world
 from tests.sizes import size

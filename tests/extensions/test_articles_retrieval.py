@@ -16,7 +16,7 @@ from penstock.config import Settings
 from penstock.errors import UsageError
 from penstock.extensions.articles.fusion import fuse
 from penstock.extensions.articles.keyword import KeywordHit
-from penstock.extensions.articles.near.passage import Passage
+from penstock.extensions.articles.near.filter import Passage
 from penstock.extensions.articles.shared import ArticleSearch
 from penstock_bench import retrieval_set
 from penstock_bench.retrieval import MODES, ask_all, figures_of, usual

@@ -12,11 +12,9 @@ from penstock.extensions.articles.chunking import Chunker
 from penstock.extensions.articles.errors import EmbedderBusy, EmbedderMisconfigured, TextRefused
 from penstock.extensions.articles.indexing import storing
 from penstock.extensions.articles.indexing.order import Embedded, Needless, Order
-from penstock.extensions.articles.indexing.storing import CurrentText, Prepared
-from penstock.extensions.articles.question import Question
-from penstock.extensions.articles.searching import search
-from penstock.extensions.articles.writing import ArticleChanged
-from penstock.extensions.articles.writing_many import reserve_slugs, save_many
+from penstock.extensions.articles.indexing.storing import ArticleInWork, CurrentText
+from penstock.extensions.articles.searching import Question, search
+from penstock.extensions.articles.writing import ArticleChanged, reserve_slugs, save_many
 from penstock.lifecycle import State
 from tests.extensions.article_world import OWNER, World, article_world
 
@@ -358,7 +356,7 @@ async def test_a_text_that_came_back_is_embedded_again_where_another_was_stored_
         chunks = Chunker().cut(wanted.title, wanted.content)
         vectors = await (await world.search.embedders.for_generation(generation)).embed(["B"], purpose="query")
         await storing.store(
-            connection, generation, [Prepared(wanted=wanted, chunks=chunks, vectors=vectors, measured=True)]
+            connection, generation, [ArticleInWork(wanted=wanted, chunks=chunks, known=list(vectors), measured=True)]
         )
         assert await storing.unchanged(connection, generation, [current]) == set()
     await world.drain()

@@ -11,15 +11,15 @@ import pytest
 
 from penstock.errors import ThrottledError, UsageError
 from penstock.extensions.articles import generations
-from penstock.extensions.articles.coverage import Counted, breakdown, count
-from penstock.extensions.articles.embedders.builtin import BuiltinEmbedder
 from penstock.extensions.articles.embedders.embedder import Purpose, Vectors
+from penstock.extensions.articles.embedders.local import BuiltinEmbedder
 from penstock.extensions.articles.errors import EmbedderBusy, EmbedderMisconfigured, TextRefused
 from penstock.extensions.articles.fusion import fuse, hopeful
 from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.keyword import KeywordHit
 from penstock.extensions.articles.near import Passage
 from penstock.extensions.articles.searching import Answer, Question, search, similar
+from penstock.extensions.articles.statistics import Counted, breakdown, count_coverage
 from tests.extensions.article_world import OWNER, World, article_world
 
 
@@ -268,7 +268,7 @@ async def test_coverage_is_exact_and_its_breakdown_says_why(world: World):
     await world.edit("bicycle-brakes", content="other")
     async with world.app.connection() as connection:
         generation = await generations.active(connection)
-        covered = await count(connection, generation)
+        covered = await count_coverage(connection, generation)
         why = await breakdown(connection, generation)
     assert (covered.indexed, covered.stale, covered.pending, covered.total) == (2, 1, 2, 5)
     assert (why.waiting, why.failed, why.missing) == (1, 0, 1)
@@ -284,7 +284,7 @@ async def test_a_slow_count_is_told_again_for_a_while(world: World):
     world.search.counted = Counted(world.app)
     async with world.app.connection() as connection:
         generation = await generations.active(connection)
-        first = await count(connection, generation)
+        first = await count_coverage(connection, generation)
         world.search.counted.put(generation, first, 5.0)
         await world.save("One more")
         assert await world.search.counted.coverage(connection, generation) == first

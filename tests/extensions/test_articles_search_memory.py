@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from penstock.extensions.articles import generations
 from penstock.extensions.articles.generations import Generation, GenerationState
-from penstock.extensions.articles.near import Filter, Near, exact, memory
+from penstock.extensions.articles.near import Filter, Near, exact
 from penstock.extensions.articles.near.exact import Exact, Gate
 from penstock.storage.queries import load
 from penstock.testing import drain
@@ -216,7 +216,7 @@ async def test_what_has_grown_too_large_is_given_back_to_the_server(
 async def test_a_load_that_fails_is_told_and_tried_again_later(
     connection: asyncpg.Connection, generation: Generation, opened: Any, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(memory, "_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(exact, "_AGAIN_SECONDS", 0.0)
     tries = 0
 
     @asynccontextmanager

@@ -7,10 +7,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from penstock.extensions.articles import keyword, strict
+from penstock.extensions.articles import keyword
 from penstock.extensions.articles.near.filter import Filter
-from penstock.extensions.articles.question import Answer, Question
-from penstock.extensions.articles.searching import search
+from penstock.extensions.articles.searching import Answer, Question, search
 from tests.extensions.article_world import OWNER, World, article_world
 from tests.extensions.test_articles_search_keyword import ids, large, saved, vocabulary
 
@@ -81,9 +80,9 @@ async def test_an_alternative_that_only_excludes_is_left_out_and_said(world: Wor
         for text in ("qqrefund OR -spam", "-spam OR qqrefund"):
             answer = await asked(world, text, mode)
             assert slugs(answer)[0] == "refunds"
-            assert answer.notice == strict.LEFT_OUT
+            assert answer.notice == keyword.LEFT_OUT
     wide = await asked(world, "qqrefund OR the -spam")
-    assert (slugs(wide), wide.notice) == (["refunds"], strict.TOO_WIDE)
+    assert (slugs(wide), wide.notice) == (["refunds"], keyword.TOO_WIDE)
 
 
 @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
@@ -92,7 +91,7 @@ async def test_a_query_that_only_excludes_says_so(world: World, mode: str, text:
     await world.save("Refunds", "All about it.")
     await world.drain()
     answer = await asked(world, text, mode)
-    assert (answer.hits, answer.notice) == ([], strict.ONLY_EXCLUDES)
+    assert (answer.hits, answer.notice) == ([], keyword.ONLY_EXCLUDES)
 
 
 async def test_a_query_that_fits_nothing_as_it_is_written_is_answered_by_its_words_and_that_is_said(world: World):
@@ -107,7 +106,7 @@ async def test_a_query_that_fits_nothing_as_it_is_written_is_answered_by_its_wor
     ):
         for mode in ("keyword", "hybrid"):
             answer = await asked(world, text, mode)
-            assert (slugs(answer)[:1], answer.notice) == (["immunity"], strict.NOTHING_FITS), (text, mode)
+            assert (slugs(answer)[:1], answer.notice) == (["immunity"], keyword.NOTHING_FITS), (text, mode)
 
 
 async def test_quotes_and_dashes_that_find_something_need_no_notice(world: World):
@@ -123,8 +122,8 @@ async def test_quotes_and_dashes_that_find_something_need_no_notice(world: World
 
 
 def test_the_meaning_of_a_query_is_without_what_it_excludes():
-    assert strict.meant('"red pump" OR valve -loud -"very old"') == "red pump valve"
-    assert strict.meant("a pump or something - else") == "a pump or something - else"
+    assert keyword.meant('"red pump" OR valve -loud -"very old"') == "red pump valve"
+    assert keyword.meant("a pump or something - else") == "a pump or something - else"
 
 
 # ---------------------------------------------------------------- bounded
@@ -145,7 +144,7 @@ async def test_more_phrases_and_words_than_are_looked_for_become_words_and_that_
 ):
     there = await saved(connection, "There", "x w1 and w2")
     answer = await found(connection, text)
-    assert answer.words.notice == strict.TOO_MUCH
+    assert answer.words.notice == keyword.TOO_MUCH
     assert [one.article_id for one in answer.hits] == [there]
 
 
@@ -160,23 +159,25 @@ async def test_as_many_as_are_allowed_are_looked_for(connection: asyncpg.Connect
 async def test_a_query_that_takes_too_long_is_answered_by_its_words(world: World, monkeypatch: pytest.MonkeyPatch):
     await world.save("Apart", "the hours of an opening")
     await world.drain()
-    slow = strict._sql.ranked.replace("count(*) as looked", "count(*) as looked, pg_sleep(3600)")
-    assert slow != strict._sql.ranked
+    slow = keyword._strict.ranked.replace("count(*) as looked", "count(*) as looked, pg_sleep(3600)")
+    assert slow != keyword._strict.ranked
     monkeypatch.setattr(
-        strict, "_sql", SimpleNamespace(ranked=slow, read=strict._sql.read, hurry=strict._sql.hurry, fitting="")
+        keyword,
+        "_strict",
+        SimpleNamespace(ranked=slow, read=keyword._strict.read, hurry=keyword._strict.hurry, fitting=""),
     )
     for mode in ("keyword", "hybrid"):
         answer = await asked(world, '"opening hours"', mode)
-        assert (slugs(answer), answer.notice) == (["apart"], strict.TOO_SLOW)
+        assert (slugs(answer), answer.notice) == (["apart"], keyword.TOO_SLOW)
     # What was set for that query is gone with it.
-    assert await world.value("show statement_timeout") != f"{strict.TIMEOUT_MS}ms"
+    assert await world.value("show statement_timeout") != f"{keyword.TIMEOUT_MS}ms"
 
 
 async def test_among_many_articles_few_are_compared_and_that_is_said(large: asyncpg.Connection):
     words, _ = vocabulary(20_000)
     common = f'"{words[0]} {words[1]} {words[0]} {words[1]} {words[0]}"'
     answer = await found(large, common)
-    assert answer.words.notice in (f"{strict.NOT_ALL} {strict.NOTHING_FITS}", strict.TOO_SLOW)
+    assert answer.words.notice in (f"{keyword.NOT_ALL} {keyword.NOTHING_FITS}", keyword.TOO_SLOW)
     plan = await plan_of(large, f'"{words[50]} {words[400]}"')
     assert "Bitmap Index Scan on articles_words" in plan, plan
     assert "Bitmap Index Scan on articles_title_words" in plan, plan
@@ -192,4 +193,4 @@ async def plan_of(connection: asyncpg.Connection, text: str) -> str:
     values: list[Any] = ["english", understood.strict.search, understood.strict.loose, understood.strict.loose]
     values += [understood.text, [keyword.quoted(one) for one in understood.lexemes], understood.weights]
     values += ["ada", None, None, None, 2000, 250, 250, 200]
-    return "\n".join(row[0] for row in await connection.fetch("explain " + strict._sql.ranked, *values))
+    return "\n".join(row[0] for row in await connection.fetch("explain " + keyword._strict.ranked, *values))

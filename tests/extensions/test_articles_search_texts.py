@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from penstock.extensions.articles import marks, passages
-from penstock.extensions.articles.question import Answer, Question
-from penstock.extensions.articles.searching import search
+from penstock.extensions.articles import passages
+from penstock.extensions.articles.searching import Answer, Question, search
 from tests.extensions.article_world import OWNER, World, article_world
 from tests.extensions.test_articles_search_keyword import ids, saved
 
@@ -51,7 +50,7 @@ async def test_a_text_with_accents_apart_is_shown_and_marked_like_any_other(worl
 
 def test_a_word_with_accents_apart_is_one_word():
     text = unicodedata.normalize("NFD", "ein Résumé hier")
-    assert [text[start:end] for start, end in marks.ranges(text, ["résumé"])] == [
+    assert [text[start:end] for start, end in passages.ranges(text, ["résumé"])] == [
         unicodedata.normalize("NFD", "Résumé")
     ]
 

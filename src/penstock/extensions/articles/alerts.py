@@ -75,20 +75,19 @@ _OVER = {
 
 async def watch(app: Penstock) -> list[Alert]:
     """One look. Returns what it told, or tried to tell; a webhook that does not answer is no error here."""
-    forgotten = []
     async with app.connection() as connection:
         trouble = await _trouble(connection, app.settings.of(ArticleSettings))
         for kind in AlertKind:
             if kind not in trouble:
-                if (ended := await _close(connection, kind)) is not None:
-                    forgotten.append(ended)
+                # Over although nobody was told that it began: only the log hears of it.
+                if (row := await connection.fetchrow(_sql.close, kind)) is not None and not row["known"]:
+                    began = row["opened_at"]
+                    _log(app, Alert(kind=kind, state="closed", opened_at=began, told_at=None, details={}))
                 continue
             details = orjson.dumps(trouble[kind]).decode()
             if await connection.fetchval(_sql.open, kind, details) is None:
                 await connection.execute(_sql.refresh, kind, details)
         taken = [_alert(row) for row in await connection.fetch(_sql.take, _SENDING_SECONDS, _AGAIN_SECONDS)]
-    for ended in forgotten:
-        _log(app, ended)
     return [await _tell(app, alert) for alert in taken]
 
 
@@ -99,10 +98,7 @@ async def opened(connection: Connection) -> list[Alert]:
 
 async def _trouble(connection: Connection, settings: ArticleSettings) -> dict[AlertKind, dict[str, Any]]:
     """Which alerts are called for now, with what their sentences say."""
-    most, waiting_seconds = (
-        settings.alert_waiting,
-        settings.alert_waiting_seconds,
-    )
+    most, waiting_seconds = settings.alert_waiting, settings.alert_waiting_seconds
     # Counting stops behind the limit.
     limits = (waiting_seconds, settings.alert_silent_seconds, most + 1)
     signs: Mapping[str, Any] = await connection.fetchrow(_sql.signs, PIPELINE, *limits)
@@ -134,14 +130,6 @@ async def _tell(app: Penstock, alert: Alert) -> Alert:
 def _log(app: Penstock, alert: Alert) -> None:
     more = {} if alert.problem is None else {"webhook": alert.problem}
     app.events.emit("articles.alert", **alert.facts, **more)
-
-
-async def _close(connection: Connection, kind: AlertKind) -> Alert | None:
-    """The one that is over although nobody was told that it began: only the log hears of it."""
-    row = await connection.fetchrow(_sql.close, kind)
-    if row is None or row["known"]:
-        return None
-    return Alert(kind=kind, state="closed", opened_at=row["opened_at"], told_at=None, details={})
 
 
 def _alert(row: Mapping[str, Any]) -> Alert:

@@ -55,11 +55,9 @@ async def ensure_index(app: Penstock, generation: Generation) -> bool:
     async with app.connection() as connection:
         if await _state(connection, generation) == _State(valid=True, being_built=False):
             return False
-        if not await connection.fetchval(generation.query(_sql.worth_it), WORTH_CHUNKS) or await _bulk_runs(
-            connection, generation
-        ):
+        if not await connection.fetchval(generation.query(_sql.worth_it), WORTH_CHUNKS):
             return False
-        if not await has_pgvector(connection):
+        if await _bulk_runs(connection, generation) or not await has_pgvector(connection):
             return False
     await app.enqueue(BUILD, {"generation": generation.id}, unique_key=unique_key(generation.id))
     return True

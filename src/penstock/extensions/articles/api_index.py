@@ -2,13 +2,13 @@
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field, StringConstraints
 
 from penstock.console.http.actor import Admin, Operator, Viewer
-from penstock.console.http.ground import ground_of
+from penstock.console.http.ground import Here
 from penstock.console.http.ownership import whose
 from penstock.console.http.parameters import (
     COUNTED,
@@ -28,24 +28,29 @@ from penstock.extensions.articles import (
     alerts,
     building,
     comparing,
-    coverage,
     embedding_tasks,
     generations,
     reindexing,
-    saved_queries,
     upkeep,
 )
-from penstock.extensions.articles.api_access import parts
-from penstock.extensions.articles.comparing import Comparison
-from penstock.extensions.articles.coverage import Breakdown, Coverage
+from penstock.extensions.articles.api_access import Parts
+from penstock.extensions.articles.comparing import Comparison, SavedQuery
 from penstock.extensions.articles.embedding_tasks import EmbeddingTask, TaskStatus
 from penstock.extensions.articles.errors import Category
 from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.names import BUILTIN
-from penstock.extensions.articles.question import MOST_CHARACTERS
 from penstock.extensions.articles.reindexing import SCOPES, Plan, Scope
-from penstock.extensions.articles.saved_queries import SavedQuery
-from penstock.extensions.articles.statistics import Freshness, QueueCounts, WorkerStatistics, statistics
+from penstock.extensions.articles.searching import MOST_CHARACTERS
+from penstock.extensions.articles.statistics import (
+    Breakdown,
+    Coverage,
+    Freshness,
+    QueueCounts,
+    WorkerStatistics,
+    breakdown,
+    chunks,
+    statistics,
+)
 
 router = APIRouter(prefix="/api/article-index", tags=["article index"], responses=documented(409))
 queries = APIRouter(prefix="/api/article-index/queries", tags=["article index"], responses=documented())
@@ -174,7 +179,7 @@ class Cleared(Wire):
 
 class NewQueryBody(Wire):
     query: Annotated[str, StringConstraints(min_length=1, max_length=MOST_CHARACTERS, pattern=STORABLE)]
-    expected: Annotated[list[_GivenName], Field(max_length=saved_queries.MOST_EXPECTED)] = Field(
+    expected: Annotated[list[_GivenName], Field(max_length=comparing.MOST_EXPECTED)] = Field(
         default_factory=list, description="Slugs of articles that should be found."
     )
 
@@ -184,46 +189,37 @@ class QueryList(Wire):
 
 
 @router.get("", operation_id="getArticleIndex")
-async def get_index(request: Request, actor: Viewer) -> IndexBody:
+async def get_index(search: Parts, actor: Viewer) -> IndexBody:
     """All of it on one screen: coverage, tasks, worker, freshness, generations, open alerts, embedders."""
-    search = parts(request)
     found = await statistics(search.app)
     async with search.app.connection() as connection:
         every = await generations.listing(connection)
         active = await generations.active(connection)
         covered = await search.counted.coverage(connection, active)
-        apart = await coverage.breakdown(connection, active)
+        parted = await breakdown(connection, active)
         opened = await alerts.opened(connection)
         jobs = await reindexing.unfinished(connection)
-    return IndexBody(
-        enabled=found.enabled,
+    return IndexBody.from_record(
+        found,
         coverage=covered,
-        breakdown=apart,
-        queue=found.queue,
-        worker=found.worker,
-        freshness=found.freshness,
+        breakdown=parted,
         generations=every,
         filling=[_filling(one, every) for one in jobs],
-        alerts=[AlertBody.model_validate(one, from_attributes=True) for one in opened],
-        embedders=[EmbedderBody.model_validate(one, from_attributes=True) for one in search.embedders.listing()],
+        alerts=opened,
+        embedders=search.embedders.listing(),
     )
 
 
 def _filling(job: reindexing.Unfinished, every: list[Generation]) -> FillingBody:
     """A re-index of one's own making may say anything in its metadata, and is shown all the same."""
-    wanted = job.wanted
-    return FillingBody(
-        job_id=job.job_id,
-        scope=next((scope for scope in SCOPES if scope == wanted.get("scope")), None),
-        generation=next((one.name for one in every if one.id == wanted.get("generation")), None),
-        paused=job.paused,
-        left=job.present,
-    )
+    scope = next((scope for scope in SCOPES if scope == job.wanted.get("scope")), None)
+    generation = next((one.name for one in every if one.id == job.wanted.get("generation")), None)
+    return FillingBody.from_record(job, scope=scope, generation=generation, left=job.present)
 
 
 @router.get("/tasks", operation_id="listEmbeddingTasks")
 async def list_tasks(
-    request: Request,
+    ground: Here,
     actor: Viewer,
     status: Annotated[TaskStatus | None, Query(description="Only tasks that stand so.")] = None,
     page_size: PageSize = 50,
@@ -231,17 +227,15 @@ async def list_tasks(
     user_id: UserId = "me",
 ) -> TaskPage:
     """Embedding tasks of one's articles, newest first."""
-    ground = ground_of(request)
     owner = whose(actor, user_id)
-    query = ("embedding-tasks", user_id, status)
-    place = None if after is None else cast("int", ground.cursors.take(actor.name, query, after)[0])
+    listed = ground.listing(actor.name, "embedding-tasks", user_id, status)
+    place = listed.behind(after)
     async with ground.app.connection() as connection:
         found = await embedding_tasks.page(connection, owner=owner, status=status, after=place, limit=page_size + 1)
-    page = found[:page_size]
     if owner is None:
         await ground.note_look(actor.entry("articles.look_at_tasks", kind="article"))
-    last = page[-1].task_id if len(found) > page_size else None
-    return TaskPage(items=page, next_cursor=None if last is None else ground.cursors.give(actor.name, query, [last]))
+    page, following = listed.page(found, page_size, lambda one: one.task_id)
+    return TaskPage(items=list(page), next_cursor=following)
 
 
 @router.post(
@@ -250,9 +244,8 @@ async def list_tasks(
     status_code=202,
     responses={200: {"model": ReindexAnswer, "description": "A dry run: what it would be."}},
 )
-async def reindex(request: Request, response: Response, actor: Admin, body: ReindexBody) -> ReindexAnswer:
+async def reindex(ground: Here, search: Parts, response: Response, actor: Admin, body: ReindexBody) -> ReindexAnswer:
     """A job of one task per article, with low priority; pause, resume and cancel it like any job."""
-    ground = ground_of(request)
     wish = Plan(**body.model_dump(exclude={"dry_run"}))
     async with ground.app.connection() as connection:
         planned = await reindexing.plan(connection, wish)
@@ -260,20 +253,14 @@ async def reindex(request: Request, response: Response, actor: Admin, body: Rein
     if body.dry_run:
         response.status_code = 200
     else:
-        job_id = await reindexing.start(parts(request), wish, by=actor.name)
+        job_id = await reindexing.start(search, wish, by=actor.name)
         await ground.note(actor.entry("articles.reindex", kind="job", object=job_id, scope=body.scope))
-    return ReindexAnswer(
-        job_id=job_id,
-        articles=planned.articles,
-        chunks_estimated=planned.chunks_estimated,
-        seconds_estimated=planned.seconds_estimated,
-    )
+    return ReindexAnswer.from_record(planned, job_id=job_id)
 
 
 @router.post("/retry-failed", operation_id="retryFailedEmbeddings")
-async def retry_failed(request: Request, actor: Admin, body: RetryBody | None = None) -> Retried:
+async def retry_failed(ground: Here, actor: Admin, body: RetryBody | None = None) -> Retried:
     """Start failed embeddings again, with all their attempts: all, or those of one category."""
-    ground = ground_of(request)
     category = None if body is None else body.category
     count = await upkeep.retry_failed(ground.app, category=category, by=actor.name)
     await ground.note(actor.entry("articles.retry_failed", kind="article", category=category, retried=count))
@@ -281,101 +268,98 @@ async def retry_failed(request: Request, actor: Admin, body: RetryBody | None = 
 
 
 @router.post("/clear", operation_id="clearEmbeddingTasks")
-async def clear(request: Request, actor: Admin, body: ClearBody) -> Cleared:
+async def clear(ground: Here, actor: Admin, body: ClearBody) -> Cleared:
     """Forget completed embedding tasks that ended longer ago. Articles and vectors stay."""
-    ground = ground_of(request)
     count = await upkeep.clear_completed(ground.app, body.older_than_days, by=actor.name)
     await ground.note(actor.entry("articles.clear", kind="article", olderThanDays=body.older_than_days, cleared=count))
     return Cleared(cleared=count)
 
 
 @router.get("/generations", operation_id="listGenerations")
-async def list_generations(request: Request, actor: Viewer) -> GenerationList:
-    async with ground_of(request).app.connection() as connection:
+async def list_generations(ground: Here, actor: Viewer) -> GenerationList:
+    async with ground.app.connection() as connection:
         return GenerationList(items=await generations.listing(connection))
 
 
 @router.post("/generations", operation_id="buildGeneration", status_code=202)
-async def build(request: Request, actor: Admin, body: NewGenerationBody) -> Generation:
+async def build(ground: Here, search: Parts, actor: Admin, body: NewGenerationBody) -> Generation:
     """The embedder is tried first. A job fills the new generation; it is `ready` when nothing is missing any more."""
-    made = await building.build(parts(request), **body.model_dump(), by=actor.name)
-    await ground_of(request).note(actor.entry("generation.build", kind="generation", object=made.id, name=made.name))
+    made = await building.build(search, **body.model_dump(), by=actor.name)
+    await ground.note(actor.entry("generation.build", kind="generation", object=made.id, name=made.name))
     return made
 
 
 @router.post("/generations/roll-back", operation_id="rollBackGeneration")
-async def roll_back(request: Request, actor: Admin) -> Generation:
+async def roll_back(ground: Here, search: Parts, actor: Admin) -> Generation:
     """Searches are answered again by the generation that was active before this one."""
-    made = await building.roll_back(parts(request), by=actor.name)
-    await ground_of(request).note(actor.entry("generation.roll_back", kind="generation", object=made.id))
+    made = await building.roll_back(search, by=actor.name)
+    await ground.note(actor.entry("generation.roll_back", kind="generation", object=made.id))
     return made
 
 
 @router.get("/generations/{generationId}", operation_id="getGeneration")
-async def get_generation(request: Request, actor: Viewer, generation_id: _GenerationId) -> GenerationDetail:
+async def get_generation(search: Parts, actor: Viewer, generation_id: _GenerationId) -> GenerationDetail:
     """With how much of the articles it stands for."""
-    search = parts(request)
     async with search.app.connection() as connection:
         found = await generations.get(connection, generation_id)
         if found is None:
             raise not_found(f"generation {generation_id}")
         covered = await search.counted.coverage(connection, found)
-        return GenerationDetail(**asdict(found), coverage=covered, chunks=await coverage.chunks(connection, found))
+        return GenerationDetail(**asdict(found), coverage=covered, chunks=await chunks(connection, found))
 
 
 @router.post("/generations/{generationId}/switch", operation_id="switchGeneration")
-async def switch(request: Request, actor: Admin, generation_id: _GenerationId) -> Generation:
+async def switch(ground: Here, search: Parts, actor: Admin, generation_id: _GenerationId) -> Generation:
     """Searches are answered by this one from now on; the one before stays and is kept up to date."""
-    made = await building.switch(parts(request), generation_id, by=actor.name)
-    await ground_of(request).note(actor.entry("generation.switch", kind="generation", object=generation_id))
+    made = await building.switch(search, generation_id, by=actor.name)
+    await ground.note(actor.entry("generation.switch", kind="generation", object=generation_id))
     return made
 
 
 @router.delete("/generations/{generationId}", operation_id="dropGeneration")
-async def drop(request: Request, actor: Admin, generation_id: _GenerationId) -> Generation:
+async def drop(ground: Here, search: Parts, actor: Admin, generation_id: _GenerationId) -> Generation:
     """Its vectors go; the active one cannot be dropped."""
-    made = await building.drop(parts(request), generation_id, by=actor.name)
-    await ground_of(request).note(actor.entry("generation.drop", kind="generation", object=generation_id))
+    made = await building.drop(search, generation_id, by=actor.name)
+    await ground.note(actor.entry("generation.drop", kind="generation", object=generation_id))
     return made
 
 
 @router.get("/generations/{generationId}/comparison", operation_id="compareGenerations")
 async def compare(
-    request: Request,
+    ground: Here,
+    search: Parts,
     actor: Admin,
     generation_id: _GenerationId,
     other: Annotated[int, Query(alias="with", ge=1, le=_MOST_GENERATION, description="The other generation.")],
     limit: Annotated[int, Query(ge=1, le=100, description="How many of the best articles count.")] = 10,
 ) -> Comparison:
     """Both on everybody's saved queries, over all articles; `a` is the one in the path."""
-    found = await comparing.compare(parts(request), generation_id, other, limit=limit)
-    await ground_of(request).note_look(actor.entry("generation.compare", kind="generation", object=generation_id))
+    found = await comparing.compare(search, generation_id, other, limit=limit)
+    await ground.note_look(actor.entry("generation.compare", kind="generation", object=generation_id))
     return found
 
 
 @queries.get("", operation_id="listQueries")
-async def list_queries(request: Request, actor: Viewer, user_id: UserId = "me") -> QueryList:
-    ground = ground_of(request)
+async def list_queries(ground: Here, actor: Viewer, user_id: UserId = "me") -> QueryList:
     owner = whose(actor, user_id)
     async with ground.app.connection() as connection:
-        found = await saved_queries.listing(connection, owner=owner)
+        found = await comparing.saved_queries(connection, owner=owner)
     if owner is None:
         await ground.note_look(actor.entry("articles.look_at_queries", kind="article"))
     return QueryList(items=found)
 
 
 @queries.post("", operation_id="saveQuery", status_code=201)
-async def save(request: Request, actor: Operator, body: NewQueryBody) -> SavedQuery:
+async def save(ground: Here, actor: Operator, body: NewQueryBody) -> SavedQuery:
     """The same query again changes what is expected of it."""
-    async with ground_of(request).app.connection() as connection:
-        return await saved_queries.add(connection, owner=actor.name, query=body.query, expected=body.expected)
+    async with ground.app.connection() as connection:
+        return await comparing.save_query(connection, owner=actor.name, query=body.query, expected=body.expected)
 
 
 @queries.delete("/{queryId}", operation_id="removeQuery", status_code=204)
-async def remove(request: Request, actor: Operator, query_id: _QueryId) -> None:
-    ground = ground_of(request)
+async def remove(ground: Here, actor: Operator, query_id: _QueryId) -> None:
     async with ground.app.connection() as connection:
-        gone = await saved_queries.remove(connection, query_id, owner=None if actor.is_admin else actor.name)
+        gone = await comparing.forget_query(connection, query_id, owner=None if actor.is_admin else actor.name)
     if not gone:
         raise not_found(f"saved query {query_id}")
     if actor.is_admin:

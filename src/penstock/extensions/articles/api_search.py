@@ -1,18 +1,31 @@
 """`GET /api/search`, and more articles like one: answered from what is there, with how much that is."""
 
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 
 from penstock.console.http.actor import Viewer
-from penstock.console.http.ground import ground_of
+from penstock.console.http.ground import Here
 from penstock.console.http.ownership import whose
 from penstock.console.http.parameters import STORABLE, After, UserId
 from penstock.console.http.problems import Problem, documented
-from penstock.extensions.articles.api_access import article_seen, parts
-from penstock.extensions.articles.question import MOST_CHARACTERS, Answer, Mode, Question
-from penstock.extensions.articles.searching import search, similar
-from penstock.extensions.articles.wire import Author, SearchBody, Since, Slug, Until
+from penstock.console.http.wire import Wire
+from penstock.extensions.articles.api_access import Author, Parts, Since, Slug, Until, article_seen
+from penstock.extensions.articles.searching import MOST_CHARACTERS, Hit, Mode, Question, search, similar
+from penstock.extensions.articles.statistics import Coverage
+
+
+class SearchBody(Wire):
+    """`mode`: how it was answered; `notice` says why that is not how it was asked."""
+
+    mode: Mode
+    asked_mode: Mode
+    notice: str | None
+    items: list[Hit]
+    next_cursor: str | None
+    coverage: Coverage
+    took_ms: dict[str, float]
+
 
 router = APIRouter(tags=["articles"], responses=documented())
 _MOST_HITS = 100
@@ -24,7 +37,8 @@ Text = Annotated[
 
 @router.get("/api/search", operation_id="searchArticles")
 async def search_articles(
-    request: Request,
+    ground: Here,
+    parts: Parts,
     actor: Viewer,
     text: Text,
     mode: Annotated[
@@ -40,43 +54,29 @@ async def search_articles(
     """Among one's own and shared articles. Where the embedder does not answer, words alone do, and `notice` says so."""
     if not text.strip():
         raise Problem(400, "The query `q` is empty. Write at least one word.")
-    ground = ground_of(request)
-    everything = whose(actor, user_id) is None
-    query = ("search", user_id, text, mode, author, since, until)
-    place = 0 if after is None else cast("int", ground.cursors.take(actor.name, query, after)[0])
+    listed = ground.listing(actor.name, "search", user_id, text, mode, author, since, until)
+    viewer = whose(actor, user_id)
     answer = await search(
-        parts(request),
+        parts,
         Question(
             text=text,
             mode=mode,
-            viewer=None if everything else actor.name,
+            viewer=viewer,
             author=author,
             since=since,
             until=until,
             limit=limit,
-            after=place,
+            after=listed.behind(after, first=0),
         ),
     )
-    if everything:
+    if viewer is None:
         await ground.note_look(actor.entry("articles.search_all", kind="article"))
-    cursor = None if answer.next is None else ground.cursors.give(actor.name, query, [answer.next])
-    return _body(answer, cursor)
+    return SearchBody.from_record(answer, items=answer.hits, next_cursor=listed.cursor(answer.next))
 
 
 @router.get("/api/articles/{slug}/similar", operation_id="similarArticles")
-async def similar_articles(request: Request, actor: Viewer, slug: Slug, limit: Limit = 10) -> SearchBody:
+async def similar_articles(ground: Here, parts: Parts, actor: Viewer, slug: Slug, limit: Limit = 10) -> SearchBody:
     """Articles that come near to this one in meaning, without it."""
-    article = await article_seen(ground_of(request), actor, slug)
-    return _body(await similar(parts(request), article, actor.name, limit), None)
-
-
-def _body(answer: Answer, cursor: str | None) -> SearchBody:
-    return SearchBody(
-        mode=answer.mode,
-        asked_mode=answer.asked_mode,
-        notice=answer.notice,
-        items=answer.hits,
-        next_cursor=cursor,
-        coverage=answer.coverage,
-        took_ms=answer.took_ms,
-    )
+    article = await article_seen(ground, actor, slug)
+    answer = await similar(parts, article, actor.name, limit)
+    return SearchBody.from_record(answer, items=answer.hits, next_cursor=None)

@@ -1,20 +1,22 @@
-"""Articles and their revisions. One function per query of ``sql/articles.sql``."""
+"""Articles, their revisions and addresses. One function per query of ``sql/articles.sql``."""
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
 from penstock.errors import NotKnown
-from penstock.extensions.articles.slugs import numbered, slug_of
-from penstock.insight.record import WIRE
+from penstock.extensions.articles.shared import WireRecord
 from penstock.storage.queries import load
 
 _sql = load("articles", "penstock.extensions.articles")
 Connection = Any
+
 _LATEST = (datetime.max.replace(tzinfo=UTC, year=9998), 2**63 - 1)
 _MOST_REVISION = 2**31 - 1
 
@@ -71,10 +73,8 @@ class Article(Summary):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
+class Revision(WireRecord):
     """`author`: who saved it."""
-
-    __pydantic_config__ = WIRE
 
     revision: int
     title: str
@@ -111,6 +111,7 @@ class Known:
     """An article that an import has stored before."""
 
     id: int
+    source: str
     revision: int
     visibility: Visibility
     digest: bytes
@@ -118,7 +119,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A row of ``revisions``, before it is one."""
+    """A row of ``revisions``, before it is one; the fields in the order of its columns."""
 
     article_id: int
     revision: int
@@ -170,18 +171,14 @@ async def insert(
 
 
 async def append_revision(connection: Connection, text: Text, task_id: int | None) -> None:
-    values = (text.article_id, text.revision, text.title, text.content, text.message, text.author, text.digest)
-    await connection.execute(_sql.append_revision, *values, task_id)
+    await connection.execute(_sql.append_revision, *astuple(text), task_id)
 
 
 async def append_revisions(
     connection: Connection, texts: Sequence[Text], *, after_task: int, job_id: int | None, generation: int
 ) -> None:
     """Each with the task that the job was given for it behind ``after_task``, where there is one."""
-    columns = [
-        [getattr(text, name) for text in texts]
-        for name in ("article_id", "revision", "title", "content", "message", "author", "digest")
-    ]
+    columns = map(list, zip(*map(astuple, texts), strict=True))
     await connection.execute(_sql.append_revisions, *columns, after_task, job_id, generation)
 
 
@@ -237,12 +234,7 @@ async def lock_sources(connection: Connection, owner: str, sources: Sequence[str
     """By source, those that are there."""
     ids = [row["id"] for row in await connection.fetch(_sql.lock_sources, owner, sources)]
     rows = await connection.fetch(_sql.digests, ids) if ids else []
-    return {
-        row["source"]: Known(
-            id=row["id"], revision=row["revision"], visibility=Visibility(row["visibility"]), digest=row["digest"]
-        )
-        for row in rows
-    }
+    return {row["source"]: Known(**{**row, "visibility": Visibility(row["visibility"])}) for row in rows}
 
 
 async def unattended(connection: Connection, article_ids: Sequence[int], generation: int) -> list[tuple[int, int]]:
@@ -307,3 +299,28 @@ def _article(row: Mapping[str, Any]) -> Article:
 
 def _summary(row: Mapping[str, Any]) -> Summary:
     return Summary(**{**row, "visibility": Visibility(row["visibility"])})
+
+
+_HYPHENS = re.compile(r"-+")
+# Marks above and below Latin, Greek and Cyrillic letters; signs that other scripts write vowels with stay.
+_ACCENTS = re.compile(r"[\u0300-\u036f]")
+_LONGEST = 80
+# What has no decomposition, as people write it where it is missing.
+_SPELT = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "đ": "d", "ł": "l", "þ": "th", "œ": "oe"})
+
+
+def slug_of(title: str) -> str:
+    """The address of an article, made from its title once and never changed: lower case, words joined by hyphens,
+    accents dropped; letters of other scripts stay. Never empty."""
+    lowered = title.casefold().translate(_SPELT)
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", lowered))
+    # Letters, digits, and the marks that some scripts write vowels with.
+    kept = (sign if unicodedata.category(sign)[0] in "LNM" else "-" for sign in unicodedata.normalize("NFC", plain))
+    slug = _HYPHENS.sub("-", "".join(kept)).strip("-")
+    if len(slug) > _LONGEST:
+        slug = slug[:_LONGEST].rsplit("-", 1)[0] if "-" in slug[:_LONGEST] else slug[:_LONGEST]
+    return slug.strip("-") or "article"
+
+
+def numbered(base: str, number: int) -> str:
+    return base if number == 1 else f"{base}-{number}"

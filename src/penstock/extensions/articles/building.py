@@ -7,20 +7,17 @@ goes a little later, when no search that began before can still be reading it.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import timedelta
 from typing import Any
 
 import asyncpg
 
-from penstock import Context, EnqueueOptions, Penstock, RetryPolicy
+from penstock import EnqueueOptions, Penstock
 from penstock.control import jobs as steering
 from penstock.errors import HandlerError, IllegalMove, JobNotFound, UsageError
-from penstock.extensions.articles import ann, chunking, generations, reindexing
-from penstock.extensions.articles.filling import bring_on
+from penstock.extensions.articles import chunking, generations, reindexing
 from penstock.extensions.articles.generations import Generation, GenerationState
 from penstock.extensions.articles.names import BUILD
 from penstock.extensions.articles.reindexing import Plan
-from penstock.extensions.articles.settings import ArticleSettings
 from penstock.extensions.articles.shared import ArticleSearch
 from penstock.storage.queries import load
 
@@ -32,46 +29,24 @@ LONGEST_NAME = 100
 _PROBE = "A short text that tells whether the embedder answers."
 # Beside the longest wait for the vector of a query: what a search that began before may still take.
 _DROP_GRACE_SECONDS = 15.0
-_ATTEMPTS = 10
 _SEARCHABLE = (GenerationState.READY, GenerationState.STANDBY)
-
-
-def install_building(app: Penstock, shared: ArticleSearch) -> None:
-    """The task that makes generations ready, gives growing ones their index and removes dropped ones."""
-
-    @app.task(
-        name=BUILD,
-        pool=1,
-        max_running=1,
-        timeout=timedelta(seconds=ann.LONGEST_SECONDS),
-        max_attempts=_ATTEMPTS,
-        retry=RetryPolicy(base_seconds=15.0, cap_seconds=600.0),
-        internal=True,
-    )
-    async def build_generation(ctx: Context, generation: int, remove: bool = False) -> Any:
-        return await bring_on(shared, ctx, generation, remove=remove)
 
 
 async def build(
     search: ArticleSearch, *, name: str, embedder: str, chunk_characters: int = 700, overlap: int = 100, by: str
 ) -> Generation:
     """Probes the embedder first: a generation of one that does not answer would only collect failures."""
-    named = _checked_name(name)
+    named = name.strip()
+    if not named or len(named) > LONGEST_NAME or not named.isprintable():
+        raise UsageError(f"The name {name[:LONGEST_NAME]!r} will not do: use 1 to {LONGEST_NAME} printable characters.")
     chunker = str(chunking.Chunker(size=chunk_characters, overlap=overlap))
     model, dimensions = await _probed(search, embedder)
     async with search.app.connection() as connection:
         await _refuse_taken(connection, named)
         try:
             async with connection.transaction():
-                made = await generations.insert(
-                    connection,
-                    name=named,
-                    embedder=embedder,
-                    model=model,
-                    dimensions=dimensions,
-                    chunker=chunker,
-                    by=by,
-                )
+                about = {"name": named, "embedder": embedder, "model": model, "chunker": chunker, "by": by}
+                made = await generations.insert(connection, dimensions=dimensions, **about)
                 wish = Plan(generation=made.id)
                 job_id, count = await reindexing.start_on(search, connection, wish, by)
                 await _enqueue(search.app, connection, {"generation": made.id}, EnqueueOptions(owner=by))
@@ -124,7 +99,7 @@ async def drop(search: ArticleSearch, generation_id: int, by: str) -> Generation
         found = await generations.require(connection, generation_id)
         if await connection.fetchval(_sql.mark_dropped, generation_id) is None:
             raise _refused("drop", found, (GenerationState.BUILDING, *_SEARCHABLE))
-        delay_seconds = _DROP_GRACE_SECONDS + search.app.settings.of(ArticleSettings).query_timeout_seconds
+        delay_seconds = _DROP_GRACE_SECONDS + search.settings.query_timeout_seconds
         removal = EnqueueOptions(owner=by, delay=delay_seconds)
         await _enqueue(search.app, connection, {"generation": generation_id, "remove": True}, removal)
         dropped = await generations.require(connection, generation_id)
@@ -169,13 +144,6 @@ async def _probed(search: ArticleSearch, name: str) -> tuple[str, int]:
             "searched. Choose another model, or ask it for fewer dimensions."
         )
     return embedder.model, dimensions
-
-
-def _checked_name(name: str) -> str:
-    named = name.strip()
-    if not named or len(named) > LONGEST_NAME or not named.isprintable():
-        raise UsageError(f"The name {name[:LONGEST_NAME]!r} will not do: use 1 to {LONGEST_NAME} printable characters.")
-    return named
 
 
 async def _refuse_taken(connection: Connection, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Two generations on the saved queries: what both find, what moves, and what is found that should be.
+"""Saved queries, and two generations compared on them: what both find, what moves, what is found that should be.
 
 Everything but the searches themselves is pure. Both generations answer the same question one after the other, in
 turns of who goes first, so that neither profits from what the other has warmed.
@@ -8,25 +8,107 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from statistics import fmean, median
 from typing import Any
 
 from penstock.errors import UsageError
-from penstock.extensions.articles import generations, saved_queries
+from penstock.extensions.articles import generations
 from penstock.extensions.articles.generations import Generation
-from penstock.extensions.articles.saved_queries import SavedQuery
-from penstock.extensions.articles.shared import ArticleSearch
-from penstock.insight.record import WIRE
+from penstock.extensions.articles.shared import ArticleSearch, WireRecord
+from penstock.storage.queries import load
 
+_sql = load("saved_queries", "penstock.extensions.articles")
+Connection = Any
+
+_MOST_SAVED = 1000
+LONGEST_QUERY = 1000
+MOST_EXPECTED = 100
+_LONGEST_SHOWN = 60
 MOST_QUERIES = 200
 _NDCG_PLACES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MovedArticle:
-    """Places from 1."""
+class SavedQuery(WireRecord):
+    """``expected``: slugs of articles that should come."""
 
-    __pydantic_config__ = WIRE
+    id: int
+    owner: str
+    query: str
+    expected: tuple[str, ...]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A query as somebody writes it, checked."""
+
+    query: str
+    expected: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.query.strip():
+            raise UsageError("The query is empty. Write the words that somebody would search for.")
+        if len(self.query) > LONGEST_QUERY:
+            raise UsageError(f"The query has {len(self.query):,} characters; at most {LONGEST_QUERY:,} are kept.")
+        if len(self.expected) > MOST_EXPECTED:
+            raise UsageError(f"{len(self.expected):,} articles are expected; at most {MOST_EXPECTED} are kept.")
+        for text in (self.query, *self.expected):
+            if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
+                raise UsageError(f"{text[:_LONGEST_SHOWN]!r} holds characters that cannot be stored. Remove them.")
+
+
+async def save_query(connection: Connection, *, owner: str, query: str, expected: Sequence[str] = ()) -> SavedQuery:
+    """The same query again changes what is expected of it."""
+    given = Given(query=query.strip(), expected=tuple(dict.fromkeys(expected)))
+    row = await connection.fetchrow(_sql.add, owner, given.query, list(given.expected))
+    return _saved(row)
+
+
+async def save_missing(connection: Connection, *, owner: str, given: Sequence[Given]) -> int:
+    """How many were new."""
+    expected = [",".join(one.expected) for one in given]
+    rows = await connection.fetch(_sql.add_missing, owner, [one.query for one in given], expected)
+    return len(rows)
+
+
+async def saved_queries(
+    connection: Connection, *, owner: str | None = None, limit: int = _MOST_SAVED
+) -> list[SavedQuery]:
+    """``owner`` None: everybody's."""
+    return [_saved(row) for row in await connection.fetch(_sql.listing, owner, limit)]
+
+
+async def forget_query(connection: Connection, query_id: int, *, owner: str | None = None) -> bool:
+    """False: there is none, or it is somebody else's."""
+    return await connection.fetchval(_sql.remove, query_id, owner) is not None
+
+
+def read_lines(text: str) -> list[Given]:
+    """One query per line; behind a tab, the slugs of expected articles with commas between. ``#`` begins a remark."""
+    found: dict[str, Given] = {}
+    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
+        query, _, expected = line.partition("\t")
+        if not query.strip() or query.lstrip().startswith("#"):
+            continue
+        try:
+            slugs = tuple(dict.fromkeys(slug.strip() for slug in expected.split(",") if slug.strip()))
+            found[query.strip()] = Given(query=query.strip(), expected=slugs)
+        except UsageError as error:
+            raise UsageError(f"Line {number:,}: {error}") from None
+        if len(found) > _MOST_SAVED:
+            raise UsageError(f"There are more than {_MOST_SAVED:,} queries. Nothing was stored; shorten the file.")
+    return list(found.values())
+
+
+def _saved(row: Any) -> SavedQuery:
+    return SavedQuery(**{**row, "expected": tuple(row["expected"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovedArticle(WireRecord):
+    """Places from 1."""
 
     slug: str
     place_a: int
@@ -34,11 +116,9 @@ class MovedArticle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryComparison:
+class QueryComparison(WireRecord):
     """`overlap`: share of the found articles that both found. `ndcgA`, `ndcgB`: how high the expected ones stand, 1 at
     best; null where none is expected. `notice`: why an answer is worth less."""
-
-    __pydantic_config__ = WIRE
 
     query_id: int
     query: str
@@ -57,10 +137,8 @@ class QueryComparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonTotals:
+class ComparisonTotals(WireRecord):
     """Means over the queries, and the median of the times; null where there is no query to tell from."""
-
-    __pydantic_config__ = WIRE
 
     queries: int
     overlap: float | None
@@ -74,9 +152,7 @@ class ComparisonTotals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    __pydantic_config__ = WIRE
-
+class Comparison(WireRecord):
     a: Generation
     b: Generation
     limit: int
@@ -106,7 +182,7 @@ async def compare(
         raise UsageError(f"limit = {limit} will not do: compare the first 1 to 100 articles.")
     async with search.app.connection() as connection:
         first, second = await _searchable(connection, a), await _searchable(connection, b)
-        queries = await saved_queries.listing(connection, limit=MOST_QUERIES)
+        queries = await saved_queries(connection, limit=MOST_QUERIES)
     if first.id == second.id:
         raise UsageError(f"Both are generation {first.name!r}. Name another one to compare it with.")
     found = []

@@ -1,14 +1,25 @@
-"""What an import reads, one by one: texts that may become articles, and what cannot be taken."""
+"""What an import reads, one by one: texts that may become articles, and what cannot be taken. Here Markdown files: of a
+folder, of a zip archive, or one of them.
 
+The table of contents of an archive is judged first. No more bytes are unpacked of an entry than it declares, and where
+that was a lie the checksum tells: so a declared size that is small enough is a bound.
+"""
+
+import os
 import re
-from collections.abc import Generator, Iterator
+import stat
+import zipfile
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
+from penstock.console.files import zip_directory
 from penstock.console.files.encoding import encoding_of
 from penstock.console.files.refused import FileRefused
 from penstock.extensions.articles.articles import Visibility
-from penstock.insight.record import WIRE
+from penstock.extensions.articles.shared import WireRecord
 
+SUFFIXES = (".md", ".markdown")
 # Where a text is none: nothing of it could be found, and an article that had one would lose it.
 EMPTY = "There is no text in it, or nothing behind the title."
 
@@ -26,9 +37,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    __pydantic_config__ = WIRE
-
+class Refusal(WireRecord):
     where: str
     why: str
 
@@ -159,3 +168,117 @@ def _lines_outside_code(text: str) -> Iterator[tuple[str, int, int]]:
 def _plain(title: str) -> str:
     """Titles are shown as they are: without links and emphasis."""
     return _EMPHASIS.sub(r"\2", _LINK.sub(r"\1", title)).strip()
+
+
+MOST_ENTRIES = 50_000
+TOTAL_BYTES = 1024 * 1024 * 1024
+
+
+def read_zip(
+    path: Path,
+    *,
+    source: str,
+    most_bytes: int,
+    most_entries: int = MOST_ENTRIES,
+    total_bytes: int = TOTAL_BYTES,
+) -> Entries:
+    """``source``: before the path of each entry, because most archives have a ``README.md``.
+
+    One that is damaged or too long is refused, the others are read; the whole is refused where it is no honest
+    archive."""
+    with zip_directory.opened(path) as archive:
+        listed = archive.infolist()
+        zip_directory.check(listed, most=most_entries)
+        wanted = [entry for entry in listed if not entry.is_dir() and _is_wanted(entry.filename)]
+        if not wanted:
+            raise FileRefused("the archive holds no Markdown file.", f"Pack {' or '.join(SUFFIXES)} files.")
+        zip_directory.check_sizes(wanted, total_bytes=total_bytes)
+        seen: set[str] = set()
+        for number, entry in enumerate(wanted, start=1):
+            name = entry.filename
+            found: bytes | Draft | Refusal = Refusal(where=name, why="The archive has another file of that name.")
+            if name not in seen:
+                found = _unpacked(archive, entry, most_bytes)
+            seen.add(name)
+            if isinstance(found, bytes):
+                found = of_markdown(found, where=name, source=f"{source}/{name}", name=PurePosixPath(name).stem)
+            yield Entry(found=found, share=number / len(wanted))
+
+
+def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most_bytes: int) -> bytes | Refusal:
+    if entry.file_size > most_bytes:
+        why = f"It has more than {most_bytes:,} bytes. Split it into several articles."
+        return Refusal(where=entry.filename, why=why)
+    try:
+        with zip_directory.complaints_told(), archive.open(entry) as part:
+            return part.read()
+    except FileRefused as error:
+        return Refusal(where=entry.filename, why=str(error))
+
+
+def _is_wanted(name: str) -> bool:
+    parts = name.split("/")
+    return is_markdown(name) and "__MACOSX" not in parts and not any(part.startswith(".") for part in parts)
+
+
+def read_file(path: Path, *, name: str, source: str, most_bytes: int) -> Entries:
+    """``name``: what the file is called, which need not be what it is called here."""
+    yield Entry(found=_read(path, where=name, source=source, most_bytes=most_bytes), share=1.0)
+
+
+def read_folder(folder: Path, *, source: str, most_bytes: int) -> Entries:
+    """In the order of the names. ``source`` begins what every article is known by, so that two folders with an
+    ``index.md`` each do not overwrite one another."""
+    root = folder.resolve()
+    total = sum(1 for _ in _files(root))
+    if not total:
+        raise FileRefused(
+            f"there is no Markdown file in {str(folder)!r}.", f"Name a folder with {' or '.join(SUFFIXES)} files."
+        )
+    closed: list[OSError] = []
+    for number, path in enumerate(_files(root, closed.append), start=1):
+        where = path.relative_to(root).as_posix()
+        found = _read(path, where=where, source=f"{source.rstrip('/')}/{where}", most_bytes=most_bytes)
+        yield Entry(found=found, share=min(number / total, 1.0))
+    for error in closed:
+        where = Path(error.filename or root).relative_to(root).as_posix()
+        yield Entry(found=Refusal(where=where, why=f"The folder cannot be read: {error.strerror}."), share=1.0)
+
+
+def is_markdown(name: str) -> bool:
+    return name.lower().endswith(SUFFIXES)
+
+
+def _files(root: Path, closed: Callable[[OSError], object] = lambda error: None) -> Iterator[Path]:
+    """Hidden ones are left alone, folders behind links as well, and links that lead out. ``closed`` hears of folders
+    that cannot be read."""
+    for place, folders, names in os.walk(root, onerror=closed):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(place) / name
+            if is_markdown(name) and not name.startswith(".") and (not path.is_symlink() or _stays(path, root)):
+                yield path
+
+
+def _stays(link: Path, root: Path) -> bool:
+    try:
+        return link.resolve(strict=True).is_relative_to(root)
+    except (OSError, RuntimeError):
+        return False
+
+
+def _read(path: Path, *, where: str, source: str, most_bytes: int) -> Draft | Refusal:
+    try:
+        # Not waited for: a pipe has no end.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return Refusal(where=where, why="It is no plain file. Leave it out.")
+            data = file.read(most_bytes + 1)
+    except OSError as error:
+        return Refusal(where=where, why=f"It cannot be read: {error.strerror}. Check its rights.")
+    if len(data) > most_bytes:
+        return Refusal(where=where, why=f"It has more than {most_bytes:,} bytes. Split it into several articles.")
+    # File names are bytes; those that are no text came here as lone surrogates.
+    if any("\ud800" <= sign <= "\udfff" for sign in source):
+        return Refusal(where=ascii(where), why="Its name is not UTF-8. Rename it.")
+    return of_markdown(data, where=where, source=source, name=Path(where).stem)

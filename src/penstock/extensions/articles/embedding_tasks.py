@@ -10,12 +10,11 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import Field
 
-from penstock.errors import InvalidSetting
 from penstock.extensions.articles.articles import Operation, Summary
-from penstock.extensions.articles.errors import Category, category_of_stored
+from penstock.extensions.articles.errors import Category, category_of_stored, chosen
 from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.names import PIPELINE
-from penstock.insight.record import WIRE
+from penstock.extensions.articles.shared import WireRecord
 from penstock.lifecycle import State
 from penstock.model import Priority
 from penstock.storage.queries import load
@@ -55,6 +54,7 @@ _DIRECT = {
     TaskStatus.PROCESSING: _sql.processing,
     TaskStatus.FAILED: _sql.failed,
 }
+_AS_STORED = ("task_id", "slug", "generation", "owner", "attempts", "max_attempts", "created_at", "ended_at")
 _ENDINGS = {TaskStatus.COMPLETED: [2, 4, 5], TaskStatus.CANCELLED: [6]}
 _ADVICE = {
     Category.TRANSIENT: "It is tried again by itself; after the last try `penstock articles retry-failed` does it.",
@@ -65,11 +65,9 @@ _ADVICE = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddingTask:
+class EmbeddingTask(WireRecord):
     """`slug` and `generation` are null once they are gone. `skipped`: completed without an embedding, such as one that
     a newer revision made needless. `nextRunAt`: of one that waits. `advice`: what a person can do about the error."""
-
-    __pydantic_config__ = WIRE
 
     task_id: int
     article_id: Annotated[int, Field(exclude=True)]
@@ -100,10 +98,10 @@ async def page(
     place, most = _NEWEST if after is None else after, min(max(limit, 1), _MOST)
     if status is None:
         rows = await connection.fetch(_sql.newest, place, owner, most, PIPELINE)
-    elif (chosen := _status(status)) in _DIRECT:
-        rows = await connection.fetch(_DIRECT[chosen], place, owner, most, PIPELINE)
+    elif (wanted := chosen(TaskStatus, "status", status)) in _DIRECT:
+        rows = await connection.fetch(_DIRECT[wanted], place, owner, most, PIPELINE)
     else:
-        rows = await connection.fetch(_sql.ended, place, owner, most, PIPELINE, _ENDINGS[chosen])
+        rows = await connection.fetch(_sql.ended, place, owner, most, PIPELINE, _ENDINGS[wanted])
     found = await of_ids(connection, [row["id"] for row in rows])
     return [found[row["id"]] for row in rows if row["id"] in found]
 
@@ -119,13 +117,6 @@ async def of_ids(connection: Connection, task_ids: Sequence[int]) -> dict[int, E
     return {row["task_id"]: _task(row) for row in rows}
 
 
-def _status(text: str) -> TaskStatus:
-    try:
-        return TaskStatus(text)
-    except ValueError:
-        raise InvalidSetting("status", text, f"use one of {', '.join(TaskStatus)}") from None
-
-
 def _task(row: Mapping[str, Any]) -> EmbeddingTask:
     given = orjson.loads(row["input"])
     status = TaskStatus(_WORDS[State(row["state"])])
@@ -133,24 +124,24 @@ def _task(row: Mapping[str, Any]) -> EmbeddingTask:
     # The engine keeps why something was skipped or cancelled where it keeps errors.
     trouble = told if status not in (TaskStatus.COMPLETED, TaskStatus.CANCELLED) else None
     category = None if trouble is None else category_of_stored(trouble)
-    result = _result(row["result"], told if trouble is None else None)
+    # What the embedding returned, or why there was none.
+    result = None if row["result"] is None else orjson.loads(row["result"])
+    if not isinstance(result, dict):
+        result = {"reason": told.get("message")} if told is not None and trouble is None else None
+    began = None if result is None else result.get("started_at")
+    ended_start = datetime.fromisoformat(began) if isinstance(began, str) else None
+    number = row["priority"]
     return EmbeddingTask(
-        task_id=row["task_id"],
+        **{name: row[name] for name in _AS_STORED},
         article_id=given.get("article", 0),
-        slug=row["slug"],
         revision=given.get("revision"),
-        operation=_operation(given.get("operation")),
-        generation=row["generation"],
-        owner=row["owner"],
-        priority=_priority(row["priority"]),
+        # A task that somebody made by hand may say anything, and is shown all the same.
+        operation=next((one for one in Operation if one.value == given.get("operation")), Operation.REINDEX),
+        priority=Priority(number).name.lower() if number in list(Priority) else str(number),
         status=status,
         skipped=row["state"] == State.SKIPPED,
-        attempts=row["attempts"],
-        max_attempts=row["max_attempts"],
-        created_at=row["created_at"],
-        started_at=row["updated_at"] if status is TaskStatus.PROCESSING else _began(result),
+        started_at=row["updated_at"] if status is TaskStatus.PROCESSING else ended_start,
         next_run_at=row["run_at"] if status is TaskStatus.PENDING else None,
-        ended_at=row["ended_at"],
         error=None if trouble is None else trouble.get("message"),
         category=category,
         advice=None if category is None else _ADVICE[category],
@@ -158,36 +149,11 @@ def _task(row: Mapping[str, Any]) -> EmbeddingTask:
     )
 
 
-def _result(stored: str | None, told: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """What the embedding returned, or why there was none."""
-    result = None if stored is None else orjson.loads(stored)
-    if isinstance(result, dict):
-        return result
-    return None if told is None else {"reason": told.get("message")}
-
-
-def _began(result: Mapping[str, Any] | None) -> datetime | None:
-    began = None if result is None else result.get("started_at")
-    return datetime.fromisoformat(began) if isinstance(began, str) else None
-
-
-def _operation(text: object) -> Operation:
-    """A task that somebody made by hand may say anything, and is shown all the same."""
-    return next((one for one in Operation if one.value == text), Operation.REINDEX)
-
-
-def _priority(number: int) -> str:
-    """The usual ones by name."""
-    return Priority(number).name.lower() if number in list(Priority) else str(number)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddingStatus:
+class EmbeddingStatus(WireRecord):
     """`chip`: what a search finds. `indexed`: this text; `stale`: an older one; `waiting`, `failed` and `missing`:
     only its words, as the task is under way, ended badly or does not exist. `status` and what follows: of the newest
     task; shown to the owner and to admins."""
-
-    __pydantic_config__ = WIRE
 
     chip: Chip
     status: Status
@@ -223,13 +189,9 @@ def _embedding_status(article: Summary, row: Mapping[str, Any]) -> EmbeddingStat
         chip=_chip(article.revision, row["indexed_revision"], state),
         status=_WORDS[state],
         task_id=article.task_id,
-        attempts=row["attempts"],
-        max_attempts=row["max_attempts"],
         error=None if stored is None else str(stored.get("message") or stored.get("type") or "unknown"),
         category=None if stored is None else category_of_stored(stored).value,
-        indexed_revision=row["indexed_revision"],
-        embedded_at=row["embedded_at"],
-        next_run_at=row["next_run_at"],
+        **{name: row[name] for name in ("attempts", "max_attempts", "indexed_revision", "embedded_at", "next_run_at")},
     )
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
-from penstock.errors import PermanentError, TransientError
+from penstock.errors import InvalidSetting, PermanentError, TransientError
 
 
 class Category(StrEnum):
@@ -33,6 +33,17 @@ class EmbedderMisconfigured(PermanentError):
 
 class TextRefused(PermanentError):
     """This text cannot be embedded; others can."""
+
+
+_Chosen = TypeVar("_Chosen", bound=StrEnum)
+
+
+def chosen(kind: type[_Chosen], name: str, text: str) -> _Chosen:
+    """Of what somebody wrote for ``name``."""
+    try:
+        return kind(text)
+    except ValueError:
+        raise InvalidSetting(name, text, f"use one of {', '.join(kind)}") from None
 
 
 _BY_TYPE = {

@@ -72,21 +72,6 @@ class Failure:
         return _NEXT_STEPS[category_of_stored(self.error)]
 
 
-def none_embedded(count: int, failure: Failure) -> str:
-    which = "The only article" if count == 1 else f"None of {count:,} articles"
-    not_so = "could not" if count == 1 else "could"
-    return f"{which} {not_so} be embedded ({failure.cause}) {failure.next_step}"
-
-
-def some_left_out(generation_id: int, count: int, failure: Failure | None) -> str:
-    """It is ready all the same: what is missing is found by its words."""
-    why = "" if failure is None else f" (the last: {failure.cause})"
-    return (
-        f"{count:,} article{' is' if count == 1 else 's are'} not in it, because their embedding failed{why}: "
-        f"`penstock articles reindex --generation {generation_id} --scope failed`."
-    )
-
-
 def needs_a_person(note: str | None) -> bool:
     """Of a generation that is being built: whoever waits for it may as well stop, because it does not go on alone."""
     return note is not None and (" be embedded (" in note or " was cancelled. " in note)
@@ -100,27 +85,25 @@ async def bring_on(search: ArticleSearch, ctx: Context, generation_id: int, *, r
         return Skip(f"There is no generation {generation_id}.")
     if found.state is GenerationState.DROPPED:
         return await _remove(search, found) if remove else Skip("It was dropped.")
-    if found.state is not GenerationState.BUILDING:
-        return await _index(search, found)
-    outcome = await _make_ready(search, ctx, found)
-    if isinstance(outcome, Snooze):
-        await _note(search, found, outcome.reason)
-    return outcome
-
-
-async def _index(search: ArticleSearch, generation: Generation) -> Any:
-    """Of a generation that is in use: it has grown."""
-    outcome = await ann.build_index(search.app, generation)
-    if outcome is ann.Outcome.UNDER_WAY:
+    if found.state is GenerationState.BUILDING:
+        outcome = await _make_ready(search, ctx, found)
+        if isinstance(outcome, Snooze):
+            await _note(search, found, outcome.reason)
+        return outcome
+    built = await ann.build_index(search.app, found)  # it is in use, and has grown
+    if built is ann.Outcome.UNDER_WAY:
         return Snooze(_LONGEST_LOOK_SECONDS, "its index is being built elsewhere")
-    return Done({"index": outcome.value})
+    return Done({"index": built.value})
 
 
 async def _make_ready(search: ArticleSearch, ctx: Context, generation: Generation) -> Any:
     for look in (_unfilled, _caught_up):
         if (wait := await look(search, generation)) is not None:
             return wait
-    failed = await _failed(search, generation)
+    # What the last look could not bring up to date, and what was saved since and failed.
+    async with search.app.connection() as connection:
+        began = await connection.fetchval(_sql.job_began, generation.job_id)
+        failed: int = await connection.fetchval(_sql.left_out, generation.id, began, PIPELINE, timeout=_LONG_SECONDS)
     if failed and (wait := await _none_embedded(search, generation, failed)) is not None:
         return wait
     try:
@@ -144,17 +127,23 @@ async def _none_embedded(search: ArticleSearch, generation: Generation, failed: 
         failure = await _newest_failure(connection, generation)
     if failure is None:
         return None
-    recent = failure.age_seconds < _REPAIR_SECONDS
-    pause_seconds = _REPAIR_LOOK_SECONDS if recent else _LONGEST_LOOK_SECONDS
-    return Snooze(pause_seconds, none_embedded(failed, failure))
+    pause_seconds = _REPAIR_LOOK_SECONDS if failure.age_seconds < _REPAIR_SECONDS else _LONGEST_LOOK_SECONDS
+    which = "The only article could not" if failed == 1 else f"None of {failed:,} articles could"
+    return Snooze(pause_seconds, f"{which} be embedded ({failure.cause}) {failure.next_step}")
 
 
 async def _ready(search: ArticleSearch, generation: Generation, failed: int, outcome: ann.Outcome) -> Any:
     async with search.app.connection() as connection:
         note = None
         if failed:
+            # It is ready all the same: what is missing is found by its words.
             failure = await _newest_failure(connection, generation)
-            note = some_left_out(generation.id, failed, failure)
+            which = "article is" if failed == 1 else "articles are"
+            why = "" if failure is None else f" (the last: {failure.cause})"
+            note = (
+                f"{failed:,} {which} not in it, because their embedding failed{why}: "
+                f"`penstock articles reindex --generation {generation.id} --scope failed`."
+            )
         if await connection.fetchval(_sql.ready, generation.id, note) is None:
             return Skip("It was dropped meanwhile.")
     ready = replace(generation, state=GenerationState.READY)
@@ -211,7 +200,11 @@ async def _caught_up(search: ArticleSearch, generation: Generation) -> Snooze | 
     async with app.connection() as connection:
         if generation.job_id is not None and await _is_catch_up(connection, generation.job_id):
             return None
-        await _raced_ended(connection)
+        # Saves may not have seen the new generation; those that begin now see it.
+        number = await connection.fetchval(_sql.next_transaction)
+        end = time.monotonic() + _RACED_SECONDS
+        while not await all_ended_before(connection, number) and time.monotonic() < end:
+            await asyncio.sleep(_RACED_LOOK_SECONDS)
         wish = Plan(scope="outdated", generation=generation.id)
         try:
             async with connection.transaction():
@@ -229,14 +222,6 @@ async def _caught_up(search: ArticleSearch, generation: Generation) -> Snooze | 
     return Snooze(_SHORTEST_LOOK_SECONDS, f"A last look: {count:,} articles are not up to date in it (job {job_id}).")
 
 
-async def _raced_ended(connection: Connection) -> None:
-    """Wait for saves that may not have seen the new generation; those that begin now see it."""
-    number = await connection.fetchval(_sql.next_transaction)
-    end = time.monotonic() + _RACED_SECONDS
-    while not await all_ended_before(connection, number) and time.monotonic() < end:
-        await asyncio.sleep(_RACED_LOOK_SECONDS)
-
-
 async def all_ended_before(connection: Connection, number: str) -> bool:
     ended: bool = await connection.fetchval(_sql.all_ended_before, number)
     return ended
@@ -247,14 +232,6 @@ async def _is_catch_up(connection: Connection, job_id: int) -> bool:
         return bool((await job_metadata.read(connection, job_id)).get("catch_up"))
     except JobNotFound:
         return False
-
-
-async def _failed(search: ArticleSearch, generation: Generation) -> int:
-    """What the last look could not bring up to date, and what was saved since and failed."""
-    async with search.app.connection() as connection:
-        began = await connection.fetchval(_sql.job_began, generation.job_id)
-        count: int = await connection.fetchval(_sql.left_out, generation.id, began, PIPELINE, timeout=_LONG_SECONDS)
-        return count
 
 
 async def _newest_failure(connection: Connection, generation: Generation) -> Failure | None:

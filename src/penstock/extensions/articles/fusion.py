@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.extensions.articles.keyword import ALL_WORDS, KeywordHit
-from penstock.extensions.articles.near.passage import Passage
-from penstock.insight.record import WIRE
+from penstock.extensions.articles.near.filter import Passage
+from penstock.extensions.articles.shared import WireRecord
 
 MOST_FUSED = 200
 """Pages end here. Nobody reads further, and both lists would have to be longer than they are worth."""
@@ -24,26 +24,20 @@ _HOPELESS_FLOOR_WITHOUT_WORDS = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SemanticScore:
-    __pydantic_config__ = WIRE
-
+class SemanticScore(WireRecord):
     rank: int
     similarity: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeywordScore:
-    __pydantic_config__ = WIRE
-
+class KeywordScore(WireRecord):
     rank: int
     score: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class Score(WireRecord):
     """`fused`: what the order comes from. Null: not among the best of that list."""
-
-    __pydantic_config__ = WIRE
 
     fused: float
     semantic: SemanticScore | None

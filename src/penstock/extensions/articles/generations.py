@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock import Penstock
 from penstock.errors import IllegalMove, NotKnown
-from penstock.insight.record import WIRE
+from penstock.extensions.articles.shared import WireRecord
 from penstock.storage.queries import load
 
 _sql = load("generations", "penstock.extensions.articles")
@@ -28,11 +28,9 @@ class GenerationState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Generation:
+class Generation(WireRecord):
     """`standby`: was active, is kept up to date, and can be switched back to. `note`: what it waits for, or why it
     cannot go on."""
-
-    __pydantic_config__ = WIRE
 
     id: int
     name: str

@@ -17,24 +17,27 @@ from typing import Any
 from asyncpg.exceptions import TransactionRollbackError
 
 from penstock.adaptation.ingest_batch import IngestBatch
-from penstock.config import Settings
 from penstock.console.files.files import plain_name
 from penstock.console.files.refused import FileRefused
 from penstock.console.files.room import require_room
 from penstock.errors import DatabaseError, UsageError
-from penstock.extensions.articles import import_csv, import_markdown
+from penstock.extensions.articles import import_csv
 from penstock.extensions.articles.articles import NewArticle, Visibility
-from penstock.extensions.articles.checking import check_text
-from penstock.extensions.articles.drafts import EMPTY, Draft, Entries, Entry, Refusal
+from penstock.extensions.articles.drafts import (
+    EMPTY,
+    SUFFIXES,
+    Draft,
+    Entries,
+    Refusal,
+    read_file,
+    read_folder,
+    read_zip,
+)
 from penstock.extensions.articles.indexing.order import new_job
 from penstock.extensions.articles.settings import ArticleSettings
 from penstock.extensions.articles.shared import ArticleSearch
-from penstock.extensions.articles.writing import in_request
-from penstock.extensions.articles.writing_many import ManySaved, reserve_slugs, save_many
+from penstock.extensions.articles.writing import ManySaved, check_text, in_request, reserve_slugs, save_many
 
-__all__ = ["Imported", "import_path"]
-
-PRIORITY = "low"
 _FIRST_BATCH = 500
 _MOST_ROWS = 2000
 _TRIES = 8
@@ -65,10 +68,6 @@ class Imported:
         """Articles that are there now, whether they were before or not."""
         return self.created + self.updated + self.unchanged
 
-    def refusing(self, refusals: Sequence[Refusal]) -> "Imported":
-        shown = (*self.refused, *refusals)[:MOST_REFUSED_SHOWN]
-        return replace(self, refused=shown, refused_count=self.refused_count + len(refusals))
-
     def saving(self, saved: ManySaved, notes: Sequence[str]) -> "Imported":
         return replace(
             self,
@@ -98,7 +97,7 @@ async def import_path(
     instead of the path or the file's name, so that they are the same when they come from elsewhere. ``told`` hears of
     every batch. Raises FileRefused where nothing of it can be read."""
     called = plain_name(name or _name_of(path))
-    entries = _entries(search.app.settings, path, called, _checked_source(source), uploaded=name is not None)
+    entries = _entries(search.settings, path, called, _checked_source(source), uploaded=name is not None)
     like = NewArticle(
         title="",
         content="",
@@ -106,14 +105,19 @@ async def import_path(
         author=owner,
         visibility=visibility,
         skip_embedding=skip_embedding,
-        priority=PRIORITY,
+        priority="low",
     )
     running = _Import(search, called, like, entries)
     try:
         return await running.all(told)
     finally:
         await running.close()
-        _log(search, called, owner, running.so_far)
+        done = running.so_far
+        counts = {"created": done.created, "updated": done.updated, "unchanged": done.unchanged}
+        refused = done.refused_count
+        search.app.events.emit(
+            "articles.imported", file=called, owner=owner, job=done.job_id, **counts, refused=refused
+        )
 
 
 def _name_of(path: Path) -> str:
@@ -132,37 +136,24 @@ def _checked_source(source: str | None) -> str | None:
     return plain
 
 
-def _entries(settings: Settings, path: Path, name: str, source: str | None, *, uploaded: bool) -> Entries:
+def _entries(settings: ArticleSettings, path: Path, name: str, source: str | None, *, uploaded: bool) -> Entries:
     """What an article is known by begins with ``source``. Without one: with the place on this machine, or with the name
     of the file where that is all that is known, or where the file holds many."""
-    most_bytes = settings.of(ArticleSettings).max_characters * _BYTES_PER_CHARACTER
+    most_bytes = settings.max_characters * _BYTES_PER_CHARACTER
     if path.is_dir():
-        return import_markdown.read_folder(path, source=source or path.resolve().as_posix(), most_bytes=most_bytes)
+        return read_folder(path, source=source or path.resolve().as_posix(), most_bytes=most_bytes)
     if not path.exists():
         raise FileRefused(f"{str(path)!r} is not there.", f"Name {_KINDS}.")
     suffix = Path(name).suffix.lower()
-    if suffix in import_markdown.SUFFIXES:
+    if suffix in SUFFIXES:
         here = name if uploaded else path.resolve().as_posix()
         known_by = here if source is None else f"{source}/{name}"
-        return import_markdown.read_file(path, name=name, source=known_by, most_bytes=most_bytes)
+        return read_file(path, name=name, source=known_by, most_bytes=most_bytes)
     if suffix in (".csv", ".tsv"):
         return import_csv.read(path, source=source or name, most_bytes=most_bytes)
     if suffix == ".zip":
-        return import_markdown.read_zip(path, source=source or name, most_bytes=most_bytes)
+        return read_zip(path, source=source or name, most_bytes=most_bytes)
     raise FileRefused(f"{name!r} is nothing that can be imported.", f"Name {_KINDS}.")
-
-
-def _log(search: ArticleSearch, name: str, owner: str, done: Imported) -> None:
-    search.app.events.emit(
-        "articles.imported",
-        file=name,
-        owner=owner,
-        job=done.job_id,
-        created=done.created,
-        updated=done.updated,
-        unchanged=done.unchanged,
-        refused=done.refused_count,
-    )
 
 
 class _NothingQueued(Exception):
@@ -190,7 +181,10 @@ class _Import:
         self._like = like
         self._entries = entries
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="penstock-articles")
-        self._size = _first_size(search.app.settings)
+        # An article is more work than a row: word lists, revisions. So batches stay smaller than those of rows.
+        size = IngestBatch.start(search.app.settings)
+        bounds = replace(size.bounds, max_rows=min(_MOST_ROWS, size.bounds.max_rows))
+        self._size = replace(size, bounds=bounds, rows=min(_FIRST_BATCH, bounds.max_rows))
         self._read = 0
         self.so_far = Imported()
 
@@ -208,7 +202,9 @@ class _Import:
                 if reading is not None:
                     reading.cancel()
                 raise
-            self.so_far = replace(self.so_far.refusing(batch.refusals), share=batch.share)
+            refused = (*self.so_far.refused, *batch.refusals)[:MOST_REFUSED_SHOWN]
+            count = self.so_far.refused_count + len(batch.refusals)
+            self.so_far = replace(self.so_far, refused=refused, refused_count=count, share=batch.share)
             told(self.so_far)
             if reading is None:
                 return self.so_far
@@ -228,7 +224,13 @@ class _Import:
         try:
             for entry in self._entries:
                 self._read += 1
-                self._add(batch, entry)
+                batch.share = entry.share
+                found = self._checked(entry.found)
+                if isinstance(found, Refusal):
+                    batch.refusals.append(found)
+                else:
+                    batch.news.append(found)
+                    batch.size_bytes += len(found.content)
                 if len(batch.news) + len(batch.refusals) >= size.rows or batch.size_bytes >= size.max_bytes:
                     batch.last = False
                     return batch
@@ -239,22 +241,13 @@ class _Import:
         batch.share = 1.0
         return batch
 
-    def _add(self, batch: _Batch, entry: Entry) -> None:
-        batch.share = entry.share
-        found = self._checked(entry.found)
-        if isinstance(found, Refusal):
-            batch.refusals.append(found)
-        else:
-            batch.news.append(found)
-            batch.size_bytes += len(found.content)
-
     def _checked(self, found: Draft | Refusal) -> NewArticle | Refusal:
         if isinstance(found, Refusal):
             return found
         if not found.content.strip():
             return Refusal(where=found.where, why=EMPTY)
         try:
-            check_text(self._search.app.settings, found.title, found.content, found.message)
+            check_text(self._search.settings, found.title, found.content, found.message)
         except UsageError as error:
             return Refusal(where=found.where, why=str(error))
         return replace(
@@ -294,7 +287,7 @@ class _Import:
         """The job appears with the first article that has something to embed: importing what is known leaves none. Nor
         is there one where articles are embedded at once, after their transaction."""
         job_id = self.so_far.job_id
-        if job_id is not None or self._like.skip_embedding or not self._search.app.settings.of(ArticleSettings).enabled:
+        if job_id is not None or self._like.skip_embedding or not self._search.settings.enabled:
             return await save_many(self._search, connection, news, job_id=job_id, slugs=slugs)
         app, owner = self._search.app, self._like.owner
         with suppress(_NothingQueued):
@@ -308,10 +301,3 @@ class _Import:
             return saved
         # Another visibility is stored without a job.
         return await save_many(self._search, connection, news, job_id=None) if saved.shown else saved
-
-
-def _first_size(settings: Settings) -> IngestBatch:
-    """An article is more work than a row: word lists, revisions. So batches stay smaller than those of rows."""
-    size = IngestBatch.start(settings)
-    bounds = replace(size.bounds, max_rows=min(_MOST_ROWS, size.bounds.max_rows))
-    return replace(size, bounds=bounds, rows=min(_FIRST_BATCH, bounds.max_rows))

@@ -58,6 +58,11 @@ class Plan:
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise UsageError(f"since ({self.since.isoformat()}) is not before until ({self.until.isoformat()}).")
 
+    @property
+    def filter(self) -> tuple[Scope, str | None, datetime | None, datetime | None]:
+        """As the queries take it."""
+        return (self.scope, self.author, self.since, self.until)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
@@ -113,18 +118,8 @@ async def plan(connection: Connection, wish: Plan) -> Planned:
     """Counts exactly; chunks by the sizes of the texts, time by how fast the last ones came."""
     generation = await chosen_generation(connection, wish.generation)
     cutting = chunking.parse(generation.chunker)
-    row = await connection.fetchrow(
-        _sql.plan,
-        generation.id,
-        wish.scope,
-        wish.author,
-        wish.since,
-        wish.until,
-        PIPELINE,
-        cutting.size,
-        cutting.overlap,
-        timeout=_LONG_SECONDS,
-    )
+    values = (generation.id, *wish.filter, PIPELINE, cutting.size, cutting.overlap)
+    row = await connection.fetchrow(_sql.plan, *values, timeout=_LONG_SECONDS)
     per_second = await speed(connection, generation.id)
     return Planned(
         generation=generation.name,
@@ -152,14 +147,19 @@ async def start_on(
     if not await connection.fetchval(_sql.only_one_at_a_time):
         raise ReindexStarting
     generation = await chosen_generation(connection, wish.generation)
-    await _refuse_second(connection, wish, generation)
+    wanted = _wanted(wish, generation)
+    for one in await unfinished(connection):
+        if one.wanted == wanted:
+            raise ReindexRunning(wish, generation, one.job_id, paused=one.paused)
     job_id, count = None, 0
     async for ids in _pages(connection, wish, generation.id, but_failed=catch_up):
         if job_id is None:
             name = f"Re-index {wish.scope} into {generation.name}"
-            about = {"reindex": _wanted(wish, generation)} | ({"catch_up": True} if catch_up else {})
+            about = {"reindex": wanted} | ({"catch_up": True} if catch_up else {})
             job_id = await new_job(search.app, connection, name, owner=by, **about)
-        orders = (_order(one, wish, generation.id) for one in ids)
+        # Without a revision: whatever is current when its turn comes.
+        into, why = generation.id, Operation.REINDEX
+        orders = (Order(article=one, revision=None, generation=into, operation=why, force=wish.force) for one in ids)
         await enqueue_many(search.app, connection, orders, owner=by, priority="low", job_id=job_id)
         count += len(ids)
     if job_id is not None and generation.state is GenerationState.BUILDING:
@@ -205,38 +205,13 @@ async def _pages(
 ) -> AsyncIterator[list[int]]:
     after = 0
     while True:
-        rows = await connection.fetch(
-            _sql.page,
-            generation_id,
-            after,
-            wish.scope,
-            wish.author,
-            wish.since,
-            wish.until,
-            PAGE_IDS,
-            PIPELINE,
-            but_failed,
-            timeout=_LONG_SECONDS,
-        )
+        values = (generation_id, after, *wish.filter, PAGE_IDS, PIPELINE, but_failed)
+        rows = await connection.fetch(_sql.page, *values, timeout=_LONG_SECONDS)
         if rows:
             yield [row["id"] for row in rows]
             after = rows[-1]["id"]
         if len(rows) < PAGE_IDS:
             return
-
-
-def _order(article: int, wish: Plan, generation_id: int) -> Order:
-    """Without a revision: whatever is current when its turn comes."""
-    return Order(
-        article=article, revision=None, generation=generation_id, operation=Operation.REINDEX, force=wish.force
-    )
-
-
-async def _refuse_second(connection: Connection, wish: Plan, generation: Generation) -> None:
-    wanted = _wanted(wish, generation)
-    for one in await unfinished(connection):
-        if one.wanted == wanted:
-            raise ReindexRunning(wish, generation, one.job_id, paused=one.paused)
 
 
 def _wanted(wish: Plan, generation: Generation) -> dict[str, Any]:

@@ -7,32 +7,33 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Literal, TypeVar
 
 import asyncpg
 import structlog
 
-from penstock.errors import HandlerError, NotKnown, ThrottledError
-from penstock.extensions.articles import articles, generations, keyword, strict
-from penstock.extensions.articles.articles import Article, Summary
-from penstock.extensions.articles.coverage import Coverage
+from penstock.errors import HandlerError, NotKnown, ThrottledError, UsageError
+from penstock.extensions.articles import articles, generations, keyword
+from penstock.extensions.articles.articles import Article, Summary, Visibility
 from penstock.extensions.articles.embedders.embedder import Vectors
-from penstock.extensions.articles.embedding_tasks import EmbeddingStatus, embedding_statuses
+from penstock.extensions.articles.embedding_tasks import Chip, EmbeddingStatus, embedding_statuses
 from penstock.extensions.articles.errors import EmbedderMisconfigured
-from penstock.extensions.articles.fusion import Fused, fuse, hopeful
+from penstock.extensions.articles.fusion import MOST_FUSED, Fused, Score, fuse, hopeful
 from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.keyword import Words
-from penstock.extensions.articles.near.filter import Filter
-from penstock.extensions.articles.near.passage import Passage
-from penstock.extensions.articles.passages import shown
-from penstock.extensions.articles.question import Answer, Hit, Mode, Question
-from penstock.extensions.articles.settings import ArticleSettings
-from penstock.extensions.articles.shared import ArticleSearch
+from penstock.extensions.articles.near.filter import Filter, Passage
+from penstock.extensions.articles.passages import ShownPassage, shown
+from penstock.extensions.articles.shared import ArticleSearch, WireRecord
+from penstock.extensions.articles.statistics import Coverage
 
 Connection = Any
-_Read = TypeVar("_Read")
 
+Mode = Literal["hybrid", "semantic", "keyword"]
+MOST_CHARACTERS = 1000
+_MOST_HITS = MOST_FUSED
+_Read = TypeVar("_Read")
 # Length of each list before they are fused; the same for every page, so that pages fit together.
 _MOST_SEMANTIC = 100
 _MOST_KEYWORD = 200
@@ -40,6 +41,73 @@ _MOST_KEYWORD = 200
 _MOST_LOOKS = 5
 _TELLING_WORDS = 12
 _SO = "so words alone were searched for"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """``viewer`` None: sees everything. ``since`` (included), ``until`` (not): of the last change. ``after``: hits that
+    were shown before. ``generation`` None: the active one."""
+
+    text: str
+    mode: Mode = "hybrid"
+    viewer: str | None
+    author: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    limit: int = 10
+    after: int = 0
+    generation: Generation | None = None
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise UsageError("The query is empty. Write at least one word.")
+        if (length := len(self.text)) > MOST_CHARACTERS:
+            raise UsageError(
+                f"The query has {length:,} characters; at most {MOST_CHARACTERS:,} are searched for. Shorten it."
+            )
+        if "\0" in self.text:
+            raise UsageError("The query holds a NUL character, which no text has. Remove it.")
+        if any("\ud800" <= character <= "\udfff" for character in self.text):
+            raise UsageError("The query holds half a character (a lone surrogate), which no text has. Remove it.")
+        if self.mode not in ("hybrid", "semantic", "keyword"):
+            raise UsageError(f"There is no search mode {self.mode!r}. Use hybrid, semantic or keyword.")
+        if not 1 <= self.limit <= _MOST_HITS:
+            raise UsageError(f"A search gives 1 to {_MOST_HITS} articles at a time, not {self.limit}.")
+        if self.after < 0:
+            raise UsageError(f"A page cannot start after {self.after} articles. Use 0 for the first page.")
+
+    @property
+    def filter(self) -> Filter:
+        return Filter(viewer=self.viewer, author=self.author, since=self.since, until=self.until)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit(WireRecord):
+    """`stale`: the vectors that found it are of an older text."""
+
+    slug: str
+    title: str
+    author: str
+    visibility: Visibility
+    updated_at: datetime
+    chip: Chip
+    stale: bool
+    score: Score
+    passage: ShownPassage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """``mode``: how it was answered; ``notice``: why that is not ``asked_mode``, or what else to know. ``next``: what
+    ``after`` gives the next page; None: this was the last."""
+
+    mode: Mode
+    asked_mode: Mode
+    notice: str | None
+    hits: list[Hit]
+    next: int | None
+    coverage: Coverage
+    took_ms: dict[str, float] = field(default_factory=dict)
 
 
 class Vanished(Exception):
@@ -84,7 +152,7 @@ class _Look:
     def __init__(self, shared: ArticleSearch, wanted: Filter) -> None:
         self._shared = shared
         self._wanted = wanted
-        self._language = shared.app.settings.of(ArticleSettings).language
+        self._language = shared.settings.language
         self._clock = _Clock()
 
     async def answer(self, question: Question) -> Answer:
@@ -230,7 +298,7 @@ class _Look:
 
 async def _query_vector(shared: ArticleSearch, generation: Generation, text: str) -> Vectors:
     """Raises Unavailable for anything the embedder does, and never waits longer than the setting says."""
-    seconds = shared.app.settings.of(ArticleSettings).query_timeout_seconds
+    seconds = shared.settings.query_timeout_seconds
     try:
         async with asyncio.timeout(seconds):
             embedder = await shared.embedders.for_generation(generation)
@@ -255,14 +323,14 @@ def _meaning(question: Question) -> str:
     """What is embedded. In a semantic search quotes and signs are part of the text."""
     if question.mode == "keyword":
         return ""
-    return question.text if question.mode == "semantic" else strict.meant(question.text)
+    return question.text if question.mode == "semantic" else keyword.meant(question.text)
 
 
-async def _fitting(connection: Connection, wanted: strict.Strict, near: list[Passage]) -> list[Passage]:
+async def _fitting(connection: Connection, wanted: keyword.Strict, near: list[Passage]) -> list[Passage]:
     """Who excludes a word, or insists on one, means it for every hit: what cannot be checked in time is none."""
     try:
-        fit = await strict.fitting(connection, wanted, [one.article_id for one in near])
-    except strict.TooSlow:
+        fit = await keyword.fitting(connection, wanted, [one.article_id for one in near])
+    except keyword.TooSlow:
         return []
     return [one for one in near if one.article_id in fit]
 
@@ -297,6 +365,3 @@ class _Clock:
         now = time.perf_counter()
         self.took_ms[part] = round((now - self._last) * 1000, 2)
         self._last = now
-
-
-__all__ = ["Answer", "Hit", "Mode", "Question", "search", "similar"]

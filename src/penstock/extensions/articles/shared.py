@@ -1,6 +1,15 @@
 """What the parts of article search in one process share."""
 
 from penstock import Penstock
+from penstock.extensions.articles.settings import ArticleSettings
+from penstock.insight.record import WIRE
+
+
+class WireRecord:
+    """A record that the HTTP API answers as it is."""
+
+    __slots__ = ()
+    __pydantic_config__ = WIRE
 
 
 class ArticleSearch:
@@ -8,16 +17,20 @@ class ArticleSearch:
 
     def __init__(self, app: Penstock) -> None:
         # They bring numpy, which commands that only look, and functions that are only handed one of these, do without.
-        from penstock.extensions.articles.coverage import Counted
         from penstock.extensions.articles.embedders.registry import Embedders
         from penstock.extensions.articles.indexing.indexer import Indexer
         from penstock.extensions.articles.near import Near
+        from penstock.extensions.articles.statistics import Counted
 
         self.app = app
         self.embedders = Embedders(app)
         self.indexer = Indexer(app, self.embedders)
         self.near = Near()
         self.counted = Counted(app)
+
+    @property
+    def settings(self) -> ArticleSettings:
+        return self.app.settings.of(ArticleSettings)
 
     async def close(self) -> None:
         await self.indexer.close()

@@ -6,9 +6,8 @@ from typing import Any
 from penstock import Penstock
 from penstock.control import clearing, dead_letters
 from penstock.control.dead_letters import DeadLetterFilter
-from penstock.errors import InvalidSetting
 from penstock.extensions.articles import alerts, ann, generations
-from penstock.extensions.articles.errors import Category, category_of_stored
+from penstock.extensions.articles.errors import Category, category_of_stored, chosen
 from penstock.extensions.articles.generations import Generation
 from penstock.extensions.articles.indexing import storing
 from penstock.extensions.articles.names import KEEP_INDEXES, PIPELINE, WATCH
@@ -89,7 +88,7 @@ async def clear_looks(app: Penstock) -> int:
 async def retry_failed(app: Penstock, *, category: str | None = None, by: str) -> int:
     """Start failed embeddings again with all their attempts; of a category, or all. One that a newer version of its
     article has overtaken ends at once. Returns how many."""
-    wanted = None if category is None else _category(category)
+    wanted = None if category is None else chosen(Category, "category", category)
     count, place = 0, None
     # Newest first, and pages go backwards: what fails again meanwhile has a later time, so each is seen once.
     while True:
@@ -101,13 +100,6 @@ async def retry_failed(app: Penstock, *, category: str | None = None, by: str) -
             break
     app.events.emit("articles.retried", count=count, category=wanted, by=by)
     return count
-
-
-def _category(text: str) -> Category:
-    try:
-        return Category(text)
-    except ValueError:
-        raise InvalidSetting("category", text, f"use one of {', '.join(Category)}") from None
 
 
 async def remove_leftovers(app: Penstock) -> int:

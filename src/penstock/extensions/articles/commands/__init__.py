@@ -2,23 +2,13 @@
 
 import typer
 
-from penstock.extensions.articles.commands import (
-    embedders,
-    generations,
-    importing,
-    queries,
-    reindex,
-    saving,
-    search,
-    show,
-    stats,
-)
+from penstock.extensions.articles.commands import generations, importing, saving, search, stats
 
 
 def register(app: typer.Typer) -> None:
     """In the order of the help."""
-    for part in (saving, importing, search, show):
+    for part in (saving, importing, search):
         part.register(app)
     saving.register_changes(app)
-    for index_part in (stats, reindex, generations, queries, embedders):
+    for index_part in (stats, generations):
         index_part.register(app)

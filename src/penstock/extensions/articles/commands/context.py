@@ -1,24 +1,33 @@
-"""What the commands of `penstock articles` stand on: the parts of the application, options, and texts as given."""
+"""What the commands of `penstock articles` stand on: the parts of the application, options, texts as given,
+and what is said while a command waits for embeddings and nothing moves."""
 
+import asyncio
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from penstock.application import Penstock
 from penstock.console.people import accounts
 from penstock.control.acting import By
-from penstock.errors import NotKnown, UsageError
+from penstock.errors import NotKnown, PenstockError, UsageError
 from penstock.extensions.articles import articles
 from penstock.extensions.articles.articles import Article
 from penstock.extensions.articles.names import PIPELINE
 from penstock.extensions.articles.shared import ArticleSearch
+from penstock.insight.task_views import TaskFilter, page
+from penstock.insight.why import Reason, Why, explain
+from penstock.lifecycle import State
 from penstock.terminal.errors import Refused
 from penstock.terminal.owners import require_owner
 from penstock.terminal.pages import on_terminal
+from penstock.terminal.readable import clean
+from penstock.terminal.served import BUILT_IN
 from penstock.terminal.session import Session
 
 SlugArgument = Annotated[
@@ -32,6 +41,24 @@ MessageOption = Annotated[str | None, typer.Option("--message", "-m", help="Kept
 SkipOption = Annotated[bool, typer.Option("--skip-embedding", help="Found by its words only.")]
 PriorityOption = Annotated[str, typer.Option("--priority", help="Of the embedding: high, normal or low.")]
 WaitOption = Annotated[bool, typer.Option("--wait", help="Until the embedding has ended.")]
+# Most embeddings are through by then; whoever waits longer wants to know why.
+PATIENCE_SECONDS = 3.0
+_LOOK_SECONDS = 2.0
+# Those that a person may want to do something about. That others are before it is told by the progress.
+_TOLD = frozenset(
+    {
+        "worker_lost",
+        "stage_paused",
+        "job_paused",
+        "lane_paused",
+        "retry",
+        "throttled",
+        "no_worker",
+        "limiter",
+        "not_announced",
+        "overlooked",
+    }
+)
 
 
 @asynccontextmanager
@@ -104,6 +131,19 @@ def given(file: str | None) -> bytes:
         raise UsageError(f"{file} cannot be read: {error.strerror}.") from None
 
 
+def moment(option: str, text: str | None, *, local: bool = False) -> datetime | None:
+    """A day or a time. Without a zone it is UTC, as everything that is stored, or ``local``."""
+    if text is None:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+        if local:
+            return at.astimezone()
+        return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise UsageError(f"{option} {text[:50]!r} is no time. Write it like 2026-11-15 or 2026-11-15T09:30.") from None
+
+
 def room(session: Session, characters: int) -> int:
     """How long a text in a table may be: on a terminal a line, elsewhere whatever it is."""
     return characters if session.out.stdout.isatty() else sys.maxsize
@@ -112,3 +152,66 @@ def room(session: Session, characters: int) -> int:
 def as_data(article: Article) -> dict[str, Any]:
     """Without its id, which nobody needs, and its text, which is long."""
     return {name: value for name, value in asdict(article).items() if name not in ("id", "content", "shared_from")}
+
+
+@asynccontextmanager
+async def explained(
+    session: Session,
+    app: Penstock,
+    unfinished: Callable[[], Awaitable[int | None]],
+    *,
+    stopped: str | None = None,
+    before: Callable[[], object] = lambda: None,
+) -> AsyncIterator[None]:
+    """While the body waits. ``unfinished``: a task that it waits for; ``stopped``: the remark of Ctrl-C, which ends the
+    waiting alone; ``before`` is called before each remark, to leave a line that moves."""
+    telling = asyncio.create_task(_tell(session, app, unfinished, before))
+    try:
+        yield
+    except asyncio.CancelledError:
+        before()
+        if stopped is not None:
+            session.out.say(stopped)
+        raise
+    finally:
+        telling.cancel()
+        await asyncio.gather(telling, return_exceptions=True)
+
+
+async def pending_of_job(app: Penstock, job_id: int | None) -> int | None:
+    """One of its tasks that waits; the one that is due first."""
+    if job_id is None:
+        return None
+    rows = (await page(app, TaskFilter(job_id=job_id, state=State.PENDING), limit=1)).rows
+    return next((row.task_id for row in rows), None)
+
+
+async def _tell(
+    session: Session,
+    app: Penstock,
+    unfinished: Callable[[], Awaitable[int | None]],
+    before: Callable[[], object],
+) -> None:
+    """Each reason once."""
+    told: set[str] = set()
+    await asyncio.sleep(PATIENCE_SECONDS)
+    while True:
+        with suppress(PenstockError):  # it is gone, or the database is: the wait itself says so
+            task_id = await unfinished()
+            if task_id is not None:
+                async with app.connection() as connection:
+                    why = await explain(connection, task_id)
+                if why.reason.value in _TOLD and why.reason.value not in told:
+                    told.add(why.reason.value)
+                    before()
+                    session.out.say(_sentence(session, why))
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _sentence(session: Session, why: Why) -> str:
+    if why.reason is Reason.NO_WORKER:
+        return (
+            "Still waiting: no live worker embeds articles. Start one in another terminal: `penstock up`, or "
+            f"`penstock worker --app {session.app_reference or BUILT_IN}`."
+        )
+    return clean(" ".join(part for part in (f"Still waiting: {why.sentence}", why.next_step) if part))

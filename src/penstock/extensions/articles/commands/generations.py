@@ -1,14 +1,24 @@
-"""`penstock articles generations`: build an index beside the one in use, compare, switch, roll back, drop."""
+"""`penstock articles generations`, `queries` and `embedders`: build an index beside the one in use, compare both on
+saved queries, switch, roll back, drop."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from penstock.extensions.articles import building, comparing, generations
-from penstock.extensions.articles.commands.context import actor_of, opened, room
-from penstock.extensions.articles.commands.waiting import explained, pending_of_job
+from penstock.errors import NotKnown, UsageError
+from penstock.extensions.articles import articles, building, comparing, generations
+from penstock.extensions.articles.commands.context import (
+    ByOption,
+    actor_of,
+    explained,
+    given,
+    opened,
+    pending_of_job,
+    room,
+)
 from penstock.extensions.articles.comparing import Comparison
 from penstock.extensions.articles.filling import needs_a_person
 from penstock.extensions.articles.generations import Generation
@@ -32,7 +42,6 @@ EmbedderOption = Annotated[str, typer.Option("--embedder", help="As `articles em
 SizeOption = Annotated[int, typer.Option("--chunk-characters", help="Longest passage.")]
 OverlapOption = Annotated[int, typer.Option("--overlap", help="What a passage repeats of the one before, at most.")]
 WaitOption = Annotated[bool, typer.Option("--wait", help="Until it is ready.")]
-ByOption = Annotated[str | None, typer.Option("--owner", help="The user who does it; otherwise your login.")]
 LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Articles per query.")]
 _LOOK_SECONDS = 0.5
 _COMPARED = (
@@ -43,17 +52,50 @@ _COMPARED = (
     Column(key="ndcg", title="nDCG", right=True),
     Column(key="ms", title="ms", right=True),
 )
+QueryArgument = Annotated[str, typer.Argument(metavar="QUERY", help="The words that somebody would search for.")]
+ExpectOption = Annotated[
+    list[str] | None, typer.Option("--expect", metavar="SLUG", help="An article that should come; may be repeated.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Also where an expected article is not there yet.")]
+OwnerOption = Annotated[str, typer.Option("--owner", help="The user whose query it will be.")]
+WhoseOption = Annotated[str | None, typer.Option("--owner", help="Only those of this user; otherwise everybody's.")]
+FileArgument = Annotated[
+    str,
+    typer.Argument(metavar="FILE|-", help="One query per line; behind a tab, expected slugs with commas between."),
+]
+IdArgument = Annotated[int, typer.Argument(metavar="ID", min=1, help="As `articles queries list` shows it.")]
+EMPTY = "No queries yet. `penstock articles queries add 'some words'` saves one."
+_QUERY_COLUMNS = (
+    Column(key="id", title="id", right=True),
+    Column(key="query", title="query", show=lambda value: short(value, 70)),
+    Column(key="expected", title="expected", show=lambda value: short(", ".join(value), 60) or "–"),
+    Column(key="owner", title="owner"),
+)
+ProbeOption = Annotated[bool, typer.Option("--probe/--no-probe", help="Have each of them embed one short text.")]
+_EMBEDDER_COLUMNS = (
+    Column(key="name", title="name"),
+    Column(key="kind", title="kind"),
+    Column(key="model", title="model"),
+    Column(key="dimensions", title="dimensions", right=True, show=lambda value: f"{value:,}" if value else "–"),
+    Column(key="host", title="host", show=lambda value: clean(value or "") or "–"),
+    Column(
+        key="took_ms", title="answered in", right=True, show=lambda value: "–" if value is None else f"{value:g} ms"
+    ),
+    Column(key="problem", title="problem", show=lambda value: clean(value or "") or "–"),
+)
 
 
 def register(app: typer.Typer) -> None:
+    _register_generations(app)
+    _register_queries(app)
+    _register_embedders(app)
+
+
+def _register_generations(app: typer.Typer) -> None:
     group = new_app(help="Indexes by other models or with other chunks, beside the one in use.", cls=WholeSentences)
     accept_global_options(group)
-    _register_building(group)
-    _register_moves(group)
     app.add_typer(group, name="generations")
 
-
-def _register_building(group: typer.Typer) -> None:
     @command(group, "list")
     async def listing(session: Session) -> None:
         """Every generation, also those that were dropped."""
@@ -105,8 +147,6 @@ def _register_building(group: typer.Typer) -> None:
             line.detach()
         _show_comparison(session, found)
 
-
-def _register_moves(group: typer.Typer) -> None:
     @command(group)
     async def switch(session: Session, which: WhichArgument, owner: ByOption = None) -> None:
         """Searches use it from now on; the one before stays and is kept up to date."""
@@ -143,7 +183,11 @@ async def _until_ready(session: Session, search: ArticleSearch, made: Generation
     told, looked_at = None, made
 
     async def waited_for() -> int | None:
-        return await pending_of_job(search.app, looked_at.job_id) or await _pending_build(search)
+        if (task_id := await pending_of_job(search.app, looked_at.job_id)) is not None:
+            return task_id
+        # A generation of no articles has no job; the task that makes it ready waits all the same.
+        rows = (await page(search.app, TaskFilter(pipeline=BUILD, state=State.PENDING), limit=1)).rows
+        return next((row.task_id for row in rows), None)
 
     async with explained(session, search.app, waited_for):
         while looked_at.state.value == "building":
@@ -156,12 +200,6 @@ async def _until_ready(session: Session, search: ArticleSearch, made: Generation
             async with search.app.connection() as connection:
                 looked_at = await generations.get(connection, made.id) or looked_at
     return looked_at
-
-
-async def _pending_build(search: ArticleSearch) -> int | None:
-    """The task that makes generations ready, where it waits: a generation of no articles has no job."""
-    rows = (await page(search.app, TaskFilter(pipeline=BUILD, state=State.PENDING), limit=1)).rows
-    return next((row.task_id for row in rows), None)
 
 
 def _is_in(made: Generation) -> str:
@@ -214,3 +252,83 @@ def _both(a: object, b: object, expected: tuple[str, ...]) -> str:
 
 def _two(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
+
+
+def _register_queries(app: typer.Typer) -> None:
+    group = new_app(help="Saved queries, on which generations are compared.", cls=WholeSentences)
+    accept_global_options(group)
+    app.add_typer(group, name="queries")
+
+    @command(group)
+    async def add(
+        session: Session,
+        query: QueryArgument,
+        expect: ExpectOption = None,
+        owner: OwnerOption = "admin",
+        force: ForceOption = False,
+    ) -> None:
+        """Save a query. The same one again changes what is expected of it."""
+        async with session.connection() as connection:
+            if not force:
+                await _require_articles(connection, expect or [])
+            made = await comparing.save_query(connection, owner=owner, query=query, expected=expect or [])
+        session.out.show(asdict(made), f"Query {made.id} is saved.")
+
+    @command(group, "import")
+    async def import_file(session: Session, file: FileArgument, owner: OwnerOption = "admin") -> None:
+        """Save every line of a file. Queries that are there keep what is expected of them."""
+        try:
+            text = given(file).decode("utf-8")
+        except UnicodeDecodeError:
+            raise UsageError(f"{file} is not text in UTF-8. Save it as UTF-8 and import it again.") from None
+        read = comparing.read_lines(text)
+        async with session.connection() as connection:
+            added = await comparing.save_missing(connection, owner=owner, given=read)
+        there = len(read) - added
+        session.out.show(
+            {"added": added, "already_there": there}, f"{added:,} queries are saved, {there:,} were there before."
+        )
+
+    @command(group, "list")
+    async def listing(session: Session, owner: WhoseOption = None) -> None:
+        """The saved queries, oldest first."""
+        async with session.connection() as connection:
+            found = await comparing.saved_queries(connection, owner=owner)
+        session.out.table([asdict(one) for one in found], _QUERY_COLUMNS, empty=EMPTY)
+
+    @command(group)
+    async def remove(session: Session, query_id: IdArgument) -> None:
+        """Forget a query."""
+        async with session.connection() as connection:
+            gone = await comparing.forget_query(connection, query_id)
+        if not gone:
+            raise NotKnown(kind="saved query", name=str(query_id))
+        session.out.show({"id": query_id, "removed": True}, f"Query {query_id} is removed.")
+
+
+async def _require_articles(connection: Any, slugs: Sequence[str]) -> None:
+    """A mistyped slug would look like an article that no generation ever finds."""
+    for slug in slugs:
+        if await articles.get(connection, slug) is None:
+            raise UsageError(
+                f"There is no article {slug[:100]!r} to be expected. `penstock articles list` shows the slugs; --force "
+                "saves the query all the same."
+            )
+
+
+def _register_embedders(app: typer.Typer) -> None:
+    @command(app)
+    async def embedders(session: Session, probe: ProbeOption = True) -> int:
+        """The embedders of this machine's configuration; each is tried with one short text. Exit code 1: one of them
+        has a problem."""
+        from penstock.extensions.articles.embedders.registry import Embedders
+
+        known = Embedders(await session.app())
+        try:
+            views = known.listing()
+            if probe:
+                views = [await known.probe(one.name) if one.problem is None else one for one in views]
+        finally:
+            await known.close()
+        session.out.table([asdict(view) for view in views], _EMBEDDER_COLUMNS, empty="No embedders.")
+        return 1 if any(view.problem is not None for view in views) else 0

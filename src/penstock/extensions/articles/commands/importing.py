@@ -12,9 +12,8 @@ import typer
 from penstock.core.job_counts import JobCounts
 from penstock.errors import UsageError
 from penstock.extensions.articles.articles import Visibility
-from penstock.extensions.articles.commands.context import OwnerOption, SkipOption, opened
+from penstock.extensions.articles.commands.context import OwnerOption, SkipOption, explained, opened, pending_of_job
 from penstock.extensions.articles.commands.saving import SharedFlag
-from penstock.extensions.articles.commands.waiting import explained, pending_of_job
 from penstock.terminal.command import command
 from penstock.terminal.owners import require_owner
 from penstock.terminal.progress import Progress, duration
@@ -138,16 +137,8 @@ async def _until_embedded(session: Session, job_id: int) -> JobCounts:
 
 
 def _data(done: "Imported", counts: JobCounts | None) -> dict[str, object]:
-    return {
-        "job_id": done.job_id,
-        "created": done.created,
-        "updated": done.updated,
-        "unchanged": done.unchanged,
-        "not_embedded": done.not_embedded,
-        "refused_count": done.refused_count,
-        "refused": done.refused,
-        "embeddings": None if counts is None else asdict(counts),
-    }
+    data = asdict(done) | {"embeddings": None if counts is None else asdict(counts)}
+    return {name: value for name, value in data.items() if name not in ("share", "note")}
 
 
 def _sentence(done: "Imported", counts: JobCounts | None) -> str:

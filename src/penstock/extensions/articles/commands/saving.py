@@ -21,11 +21,11 @@ from penstock.extensions.articles.commands.context import (
     actor_of,
     article_to_change,
     as_data,
+    explained,
     given,
     opened,
 )
-from penstock.extensions.articles.commands.show import revision_of
-from penstock.extensions.articles.commands.waiting import explained
+from penstock.extensions.articles.commands.search import revision_of
 from penstock.extensions.articles.drafts import EMPTY, Refusal, decoded, of_markdown
 from penstock.extensions.articles.shared import ArticleSearch
 from penstock.extensions.articles.writing import Change, Saved
@@ -83,27 +83,18 @@ def register(app: typer.Typer) -> None:
 
 def text_of(data: bytes, file: str | None, title: str | None) -> tuple[str, str]:
     """(title, content). With a title given, the text stays as it is."""
-    if title is not None:
-        text = decoded(data, where=file or "the standard input")
-        if isinstance(text, Refusal):
-            raise UsageError(f"{text.where}: {text.why}")
-        _require_text(text, file)
-        return title, text
-    name = "" if file in (None, "-") else Path(file or "").stem
-    found = of_markdown(data, where=file or "the standard input", source="", name=name)
+    where, name = ("the standard input", "") if file is None or file == "-" else (file, Path(file).stem)
+    found = of_markdown(data, where=where, source="", name=name) if title is None else decoded(data, where=where)
     if isinstance(found, Refusal):
         raise UsageError(f"{found.where}: {found.why}")
-    _require_text(found.content, file)
-    if not found.title:
-        raise UsageError("The text has no heading of level 1 that could be its title. Give one with --title.")
-    return found.title, found.content
-
-
-def _require_text(content: str, file: str | None) -> None:
-    """An empty one is mostly a mistake: a pipe that failed, a file that was not saved."""
+    content = found if isinstance(found, str) else found.content
     if not content.strip():
-        where = "the standard input" if file in (None, "-") else file
+        # Mostly a mistake: a pipe that failed, a file that was not saved.
         raise UsageError(f"{where}: {EMPTY} Nothing was saved.")
+    named = title if isinstance(found, str) else found.title
+    if title is None and not named:
+        raise UsageError("The text has no heading of level 1 that could be its title. Give one with --title.")
+    return named or "", content
 
 
 async def tell_saved(
@@ -275,19 +266,14 @@ def _content(article: Article, file: str | None, *, other: bool, message: str | 
     if other:
         return None
     if on_terminal():
-        return _from_editor(article)
+        text = edited(article.content, suffix=".md", instead="name a FILE that has the new text")
+        if text is not None and not text.strip():
+            removal = f"`penstock articles delete {article.slug}` removes it."
+            raise UsageError(f"The text was left empty, so nothing was changed. {removal}")
+        return text
     if message is None:
         raise UsageError(
             f"Nobody can be asked here for the new text of {article.slug!r}. Name a FILE, or - for the standard input; "
             "or say what else is to be changed: --title, --shared, --private."
         )
     return None
-
-
-def _from_editor(article: Article) -> str | None:
-    text = edited(article.content, suffix=".md", instead="name a FILE that has the new text")
-    if text is not None and not text.strip():
-        raise UsageError(
-            f"The text was left empty, so nothing was changed. `penstock articles delete {article.slug}` removes it."
-        )
-    return text

@@ -1,30 +1,59 @@
-"""`penstock articles search` and `penstock articles similar`"""
+"""`penstock articles search`, `similar`, `list`, `show` and `revisions`"""
 
 from dataclasses import asdict
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from penstock.errors import UsageError
-from penstock.extensions.articles.commands.context import SlugArgument, ViewerOption, article_of, opened, unknown_user
-from penstock.extensions.articles.commands.show import NONE_YET, AuthorOption
-from penstock.extensions.articles.coverage import Coverage
+from penstock.errors import NotKnown, UsageError
+from penstock.extensions.articles import articles, generations
+from penstock.extensions.articles.articles import Article, Place, RevisionDetail, Summary
+from penstock.extensions.articles.commands.context import (
+    SlugArgument,
+    ViewerOption,
+    article_of,
+    as_data,
+    moment,
+    opened,
+    room,
+    unknown_user,
+)
+from penstock.extensions.articles.embedding_tasks import EmbeddingStatus, embedding_statuses
+from penstock.extensions.articles.shared import ArticleSearch
+from penstock.extensions.articles.statistics import Coverage
+from penstock.insight import task_views
 from penstock.terminal.command import command
-from penstock.terminal.output import shown
-from penstock.terminal.readable import clean, short
+from penstock.terminal.output import Column, shown
+from penstock.terminal.pages import AfterOption, LimitOption, place_of, show_page, written
+from penstock.terminal.readable import clean, fields, short
 from penstock.terminal.session import Session
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from penstock.extensions.articles.fusion import Score
-    from penstock.extensions.articles.question import Answer, Hit, Mode, Question
+    from penstock.extensions.articles.searching import Answer, Hit, Mode, Question
+
+AuthorOption = Annotated[str | None, typer.Option("--author", help="Only articles of this user.")]
+RevisionOption = Annotated[int | None, typer.Option("--revision", min=1, help="An earlier text.")]
+TextOption = Annotated[bool, typer.Option("--text", help="The bare text and nothing else, for a pipe.")]
+NumberOption = Annotated[int | None, typer.Option("--after", metavar="NUMBER", help="Where the page before ended.")]
+NONE_YET = (
+    "No articles yet. `penstock articles add FILE` saves one; `penstock articles sample-folder` writes some to try."
+)
+_REVISIONS = (
+    Column(key="revision", title="revision", right=True, show=str),
+    Column(key="created_at", title="saved"),
+    Column(key="author", title="by", show=lambda value: short(value, 30)),
+    Column(key="title", title="title", show=lambda value: short(value, 50)),
+    Column(key="message", title="message", show=lambda value: short(value, 60) or "–"),
+)
+
 
 QueryArgument = Annotated[list[str], typer.Argument(metavar="QUERY…", help="What to find, in your own words.")]
 ModeOption = Annotated[str, typer.Option("--mode", help="hybrid: meaning and words; semantic or keyword: one of them.")]
 HitsOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many at most.")]
-AfterOption = Annotated[
+HitsAfterOption = Annotated[
     int, typer.Option("--after", min=0, max=1000, help="Leave out so many, as the page before said.")
 ]
 SinceOption = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Changed then or later: 2026-11-15.")]
@@ -42,7 +71,7 @@ def register(app: typer.Typer) -> None:
         query: QueryArgument,
         mode: ModeOption = "hybrid",
         limit: HitsOption = 10,
-        after: AfterOption = 0,
+        after: HitsAfterOption = 0,
         author: AuthorOption = None,
         since: SinceOption = None,
         until: UntilOption = None,
@@ -51,15 +80,15 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Find articles by meaning and by words. What is not embedded yet is found by its words and marked so."""
         from penstock.extensions.articles import searching
-        from penstock.extensions.articles.question import Question
+        from penstock.extensions.articles.searching import Question
 
         question = Question(
             text=" ".join(query),
             mode=_mode(mode),
             viewer=owner,
             author=author,
-            since=_moment("--since", since),
-            until=_moment("--until", until),
+            since=moment("--since", since, local=True),
+            until=moment("--until", until, local=True),
             limit=limit,
             after=after,
         )
@@ -85,6 +114,62 @@ def register(app: typer.Typer) -> None:
             unknown = None if answer.hits else await unknown_user(parts, owner)
         _show(session, answer, explain=explain, first=1, nothing=unknown or _NOTHING_LIKE_IT)
 
+    @command(app, "list")
+    async def listing(
+        session: Session,
+        owner: ViewerOption = None,
+        author: AuthorOption = None,
+        limit: LimitOption = 20,
+        after: AfterOption = None,
+    ) -> None:
+        """Articles, the last changed first, with where each stands in the index."""
+        place = _place(after)
+        async with opened(session) as search:
+            async with search.app.connection() as connection:
+                found = await articles.page(connection, viewer=owner, owner=author, after=place, limit=limit + 1)
+                page = found[:limit]
+                seen = await embedding_statuses(connection, page, await generations.active(connection))
+            unknown = None if page else await unknown_user(search, owner, author)
+        last = page[-1] if len(found) > limit else None
+        following = None if last is None else written(task_views.Place(task_id=last.id, at=last.updated_at))
+        empty = unknown or (NONE_YET if owner is None and author is None else "None that may be seen here.")
+        show_page(session, [_row(one, seen[one.id]) for one in page], following, _columns(session), empty=empty)
+
+    @command(app)
+    async def show(
+        session: Session,
+        slug: SlugArgument,
+        revision: RevisionOption = None,
+        text: TextOption = False,
+        owner: ViewerOption = None,
+    ) -> None:
+        """An article with its text, and what a search knows of it."""
+        async with opened(session) as search:
+            found = await article_of(search, slug, owner)
+            if text and not session.out.json:
+                number = revision or found.revision
+                _print_text(session, (await revision_of(search, found, number, owner)).content)
+            elif revision is not None:
+                _show_revision(session, found, await revision_of(search, found, revision, owner))
+            else:
+                await _show_article(session, search, found)
+
+    @command(app)
+    async def revisions(
+        session: Session,
+        slug: SlugArgument,
+        limit: LimitOption = 20,
+        after: NumberOption = None,
+        owner: ViewerOption = None,
+    ) -> None:
+        """Every text an article had, newest first; `show --revision` prints one."""
+        async with opened(session) as search:
+            found = await article_of(search, slug, owner)
+            async with search.app.connection() as connection:
+                page = await articles.revisions(connection, found, viewer=owner, before=after, limit=limit)
+        more = str(page[-1].revision) if len(page) == limit and page[-1].revision > found.first_seen(owner) else None
+        show_page(session, [asdict(one) for one in page], more, _REVISIONS, empty="There are no earlier ones.")
+
 
 def _nothing(question: "Question", answer: "Answer") -> str:
     """What to do when nothing was found, for this question and this stock of articles."""
@@ -107,16 +192,6 @@ def _mode(mode: str) -> "Mode":
     if mode not in _MODES:
         raise UsageError(f"The mode {mode[:50]!r} is unknown. Use {', '.join(_MODES)}.")
     return cast("Mode", mode)
-
-
-def _moment(name: str, text: str | None) -> datetime | None:
-    """A day or a time; without a zone it is local."""
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except (ValueError, OverflowError):
-        raise UsageError(f"{name} {text[:50]!r} is no time. Write it like 2026-11-15 or 2026-11-15T09:30.") from None
 
 
 def _show(session: Session, answer: "Answer", *, explain: bool, first: int, nothing: str) -> None:
@@ -206,15 +281,9 @@ def _covered(coverage: Coverage) -> str:
 
 
 def _data(answer: "Answer") -> dict[str, Any]:
-    return {
-        "mode": answer.mode,
-        "asked_mode": answer.asked_mode,
-        "notice": answer.notice,
-        "items": [_hit_data(hit) for hit in answer.hits],
-        "next": answer.next,
-        "coverage": asdict(answer.coverage),
-        "took_ms": answer.took_ms,
-    }
+    data = asdict(answer) | {"items": [_hit_data(hit) for hit in answer.hits]}
+    del data["hits"]
+    return data
 
 
 def _hit_data(hit: "Hit") -> dict[str, Any]:
@@ -229,3 +298,80 @@ def _hit_data(hit: "Hit") -> dict[str, Any]:
     }
     marks = [{"from": one.from_, "to": one.to} for one in hit.passage.marks]
     return asdict(hit) | {"score": score, "passage": asdict(hit.passage) | {"marks": marks}}
+
+
+def _place(after: str | None) -> Place | None:
+    place = place_of(after)
+    if place is None:
+        return None
+    if place.at is None:
+        raise UsageError(f"--after {after!r} is not a place. Use what the page before printed.")
+    return place.at, place.task_id
+
+
+def _columns(session: Session) -> tuple[Column, ...]:
+    return (
+        Column(key="slug", title="article"),
+        Column(key="title", title="title", show=lambda value: short(value, room(session, 50))),
+        Column(key="chip", title="index"),
+        Column(key="revision", title="revision", right=True, show=str),
+        Column(key="owner", title="owner"),
+        Column(key="visibility", title="visibility"),
+        Column(key="updated_at", title="changed"),
+    )
+
+
+def _row(article: Summary, status: EmbeddingStatus) -> dict[str, Any]:
+    row = asdict(article) | {"chip": status.chip, "status": status.status}
+    del row["shared_from"]
+    return row
+
+
+async def revision_of(
+    search: ArticleSearch, article: Article, number: int, viewer: str | None = None
+) -> RevisionDetail:
+    """What ``viewer`` may not see is not there."""
+    async with search.app.connection() as connection:
+        found = await articles.revision(connection, article, number, viewer=viewer)
+    if found is None:
+        raise NotKnown(kind=f"revision of {article.slug}", name=str(number))
+    return found
+
+
+def _print_text(session: Session, content: str) -> None:
+    """In a pipe exactly what is stored; on a terminal nothing stored may move the cursor."""
+    stdout = session.out.stdout
+    stdout.write(f"{clean(content)}\n" if stdout.isatty() else content)
+    stdout.flush()
+
+
+def _show_revision(session: Session, article: Article, revision: RevisionDetail) -> None:
+    pairs = {
+        "article": article.slug,
+        "revision": f"{revision.revision} of {article.revision}, {shown(revision.created_at)} by {revision.author}",
+        "title": revision.title,
+        **({"message": revision.message} if revision.message else {}),
+    }
+    session.out.show({"slug": article.slug, **asdict(revision)}, _text(pairs, revision.content))
+
+
+async def _show_article(session: Session, search: ArticleSearch, article: Article) -> None:
+    async with search.app.connection() as connection:
+        active = await generations.active(connection)
+        status = (await embedding_statuses(connection, [article], active))[article.id]
+    task = f", task {status.task_id} is {status.status}" if status.task_id is not None else ""
+    pairs = {
+        "article": f"{article.slug} (number {article.id})",
+        "title": article.title,
+        "revision": f"{article.revision}, {shown(article.updated_at)} by {article.author}",
+        "owner": f"{article.owner}, {article.visibility.value}",
+        **({"message": article.message} if article.message else {}),
+        **({"source": article.source} if article.source else {}),
+        "index": f"{status.chip}{task}",
+    }
+    data = {**as_data(article), "content": article.content, "embedding": asdict(status)}
+    session.out.show(data, _text(pairs, article.content))
+
+
+def _text(pairs: dict[str, str], content: str) -> str:
+    return fields({name: clean(value) for name, value in pairs.items()}) + f"\n\n{clean(content)}"

@@ -22,17 +22,10 @@ class Embedder(Protocol):
     """``model``: what the vectors depend on, so that another one is another generation. ``words_weight``: how much the
     words of a query count in a hybrid search where meaning counts 1; the better the vectors, the less."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def dimensions(self) -> int: ...
-
-    @property
-    def words_weight(self) -> float: ...
+    name: str
+    model: str
+    dimensions: int
+    words_weight: float
 
     async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> Vectors:
         """One row of length 1 per text; zeros for a text without content.

@@ -10,10 +10,17 @@ import orjson
 from penstock import Penstock, ThrottledError
 from penstock.brokers.budgets import budgets_of
 from penstock.control import limits
-from penstock.extensions.articles.embedders import refusals
 from penstock.extensions.articles.embedders.embedder import Purpose, Vectors
 from penstock.extensions.articles.embedders.options import Options
-from penstock.extensions.articles.embedders.reply import NotNumbers, Unreadable, WrongDimensions, most_bytes, vectors_of
+from penstock.extensions.articles.embedders.reply import (
+    NotNumbers,
+    Unreadable,
+    WrongDimensions,
+    is_quota,
+    most_bytes,
+    refusal,
+    vectors_of,
+)
 from penstock.extensions.articles.errors import EmbedderBusy, EmbedderExhausted, EmbedderMisconfigured, TextRefused
 from penstock.extensions.articles.settings import ArticleSettings
 from penstock.limits.limiter import Limiters
@@ -64,19 +71,16 @@ class OpenAIModel:
         try:
             vectors = await self._ask(texts, purpose)
         except EmbedderBusy as busy:
-            self._note(busy, purpose)
+            # A document that makes the endpoint fail is looked for with further calls, which have to go out.
+            circuit = self._circuits[purpose]
+            counts = purpose == "query" or not busy.reached
+            self._circuits[purpose] = circuit.failed(monotonic()) if counts else circuit.succeeded()
             raise
         except Exception:
             self._circuits[purpose] = self._circuits[purpose].succeeded()  # it is there; it only said no
             raise
         self._circuits[purpose] = self._circuits[purpose].succeeded()
         return vectors
-
-    def _note(self, busy: EmbedderBusy, purpose: Purpose) -> None:
-        """A document that makes the endpoint fail is looked for with further calls, which have to go out."""
-        circuit = self._circuits[purpose]
-        counts = purpose == "query" or not busy.reached
-        self._circuits[purpose] = circuit.failed(monotonic()) if counts else circuit.succeeded()
 
     def _check_circuit(self, purpose: Purpose) -> None:
         circuit = self._circuits[purpose]
@@ -99,9 +103,9 @@ class OpenAIModel:
 
     async def _ask(self, texts: list[str], purpose: Purpose) -> Vectors:
         try:
-            received = await self._post(self._body(texts), len(texts), self._timeout_seconds(purpose))
+            received = await self._post(texts, self._timeout_seconds(purpose))
             if received.status != 200:
-                raise refusals.refusal(received, self._options, await self._learn(received, purpose))
+                raise refusal(received, self._options, await self._learn(received, purpose))
             await self._learn(received, purpose)
             return await self._vectors(received.body, len(texts))
         except MemoryError:
@@ -110,15 +114,18 @@ class OpenAIModel:
                 f" {self._options.name!r}, or give the worker more memory."
             ) from None
 
-    async def _post(self, body: bytes, texts: int, timeout_seconds: float) -> Received:
+    async def _post(self, texts: list[str], timeout_seconds: float) -> Received:
         """Errors never quote what was sent. No redirect is followed: key and trust are for the configured host."""
-        host, most = self._options.host, most_bytes(texts, self._options.dimensions)
+        host, most = self._options.host, most_bytes(len(texts), self._options.dimensions)
+        body: dict[str, object] = {"model": self._options.model, "input": texts, "encoding_format": "float"}
+        if self._options.send_dimensions:
+            body["dimensions"] = self._options.dimensions
         if self._client is None:
             self._client = json_client(self._options.key, self._options.timeout_seconds)
         try:
             async with (
                 asyncio.timeout(timeout_seconds),
-                self._client.stream("POST", f"{self._options.url}/embeddings", content=body) as answer,
+                self._client.stream("POST", f"{self._options.url}/embeddings", content=orjson.dumps(body)) as answer,
             ):
                 return await read_answer(answer, most)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
@@ -139,21 +146,12 @@ class OpenAIModel:
             ) from None
 
     def _timeout_seconds(self, purpose: Purpose) -> float:
-        if purpose == "document":
-            return self._options.timeout_seconds
-        return min(
-            self._options.timeout_seconds, self._app.settings.of(ArticleSettings).query_timeout_seconds * _QUERY_SHARE
-        )
-
-    def _body(self, texts: list[str]) -> bytes:
-        body: dict[str, object] = {"model": self._options.model, "input": texts, "encoding_format": "float"}
-        if self._options.send_dimensions:
-            body["dimensions"] = self._options.dimensions
-        return orjson.dumps(body)
+        most, settings = self._options.timeout_seconds, self._app.settings.of(ArticleSettings)
+        return most if purpose == "document" else min(most, settings.query_timeout_seconds * _QUERY_SHARE)
 
     async def _learn(self, received: Received, purpose: Purpose) -> float:
         """Their headers slow everybody who asks them, and nobody else."""
-        if refusals.is_quota(received, self._options):
+        if is_quota(received, self._options):
             return 0.0
         return await self._limiters[purpose].learn(of_requests(received.headers), received.status) or 0.0
 

@@ -114,7 +114,8 @@ def _options(table: Table, environment: Mapping[str, str]) -> Options:
     if "dimensions" not in given:
         raise table.wrong("dimensions", None, "say how many numbers a vector of the model has")
     if given["kind"] is EmbedderKind.SENTENCE_TRANSFORMERS:
-        _refuse_endpoint_fields(table)
+        if (name := next(filter(table.has, _ONLY_ENDPOINTS), None)) is not None:
+            raise table.wrong(name, "…", f"a model of kind {given['kind']} runs here and has no such field")
         return Options(**given)
     return _endpoint(table, given, environment)
 
@@ -133,11 +134,3 @@ def _endpoint(table: Table, given: dict[str, Any], environment: Mapping[str, str
         )
     key, problem = key_of(given.get("key_variable"), environment)
     return Options(**given, key=key, problem=problem)
-
-
-def _refuse_endpoint_fields(table: Table) -> None:
-    for name in _ONLY_ENDPOINTS:
-        if table.has(name):
-            raise table.wrong(
-                name, "…", f"a model of kind {EmbedderKind.SENTENCE_TRANSFORMERS} runs here and has no such field"
-            )

@@ -1,26 +1,27 @@
 """Carries out embedding orders: reads the text, cuts it, has it embedded, stores the vectors."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
-
-import numpy as np
+from typing import Any
 
 from penstock import Penstock
 from penstock.extensions.articles import generations
 from penstock.extensions.articles.articles import Operation
-from penstock.extensions.articles.chunking import Chunk, parse
+from penstock.extensions.articles.chunking import parse
 from penstock.extensions.articles.embedders.embedder import Vectors
 from penstock.extensions.articles.embedders.registry import Embedders
 from penstock.extensions.articles.errors import EmbedderBusy, TextRefused
 from penstock.extensions.articles.generations import Generation, GenerationState
 from penstock.extensions.articles.indexing import storing
-from penstock.extensions.articles.indexing.batcher import Batcher
 from penstock.extensions.articles.indexing.order import Embedded, Needless, Order, Outcome
-from penstock.extensions.articles.indexing.storing import CurrentText, Prepared
+from penstock.extensions.articles.indexing.storing import ArticleInWork, CurrentText
 from penstock.extensions.articles.settings import ArticleSettings
 
+Work = Callable[[Sequence[Order]], Coroutine[Any, Any, Sequence[Outcome | BaseException]]]
+# Handlers that were claimed together are started one after the other; this long the first waits for the others.
+_GATHER_SECONDS = 0.002
 # Texts in memory at one time, however large the batch is.
 _MOST_AT_ONCE = 64
 _DELETED = Needless(reason="the article was deleted")
@@ -28,28 +29,83 @@ _NEWER = Needless(reason="a newer version is queued")
 _NEWER_UNWANTED = Needless(reason="there is a newer version, which was saved without an embedding")
 _STORED_NEWER = Needless(reason="a newer version is indexed, or the article was deleted meanwhile")
 _DROPPED = Needless(reason="the generation was dropped")
-
-
 # So many articles failing alone: it is the provider, not the texts.
 _ARTICLES_TO_BLAME_PROVIDER = 2
-
-
-@dataclass(slots=True, kw_only=True)
-class ArticleInWork:
-    """An article on its way: ``known`` has the vectors that are there already, ``made`` those that came."""
-
-    wanted: CurrentText
-    chunks: Sequence[Chunk]
-    known: Sequence[Vectors | None]
-    made: Vectors | None = None
-    error: BaseException | None = None
-    texts: list[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.texts = [chunk.text for chunk, vector in zip(self.chunks, self.known, strict=True) if vector is None]
-
-
 Embed = Callable[[Sequence[str]], Awaitable[Vectors]]
+
+
+class Batcher:
+    """Puts what is asked for at one time into one batch. No timer: while a batch is under way, what comes waits for the
+    next one. So a lonely order goes at once, and many go together.
+
+    ``work`` answers every order of a batch with an outcome, or the error that stands for it.
+    """
+
+    def __init__(self, work: Work, *, most: int) -> None:
+        self._work = work
+        self._most = most
+        self._waiting: deque[tuple[Order, asyncio.Future[Outcome]]] = deque()
+        self._running: asyncio.Task[None] | None = None
+        # The batch that is under way, and who waits for it.
+        self._working: asyncio.Future[Sequence[Outcome | BaseException]] | None = None
+        self._waited_for: list[asyncio.Future[Outcome]] = []
+
+    async def submit(self, order: Order) -> Outcome:
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._waiting.append((order, future))
+        if self._running is None or self._running.done():
+            self._running = asyncio.get_running_loop().create_task(self._run())
+        try:
+            return await future
+        finally:
+            # A batch that nobody waits for any more must not hold up the next one.
+            if self._working is not None and all(one.done() for one in self._waited_for):
+                self._working.cancel()
+
+    async def close(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+
+    async def _run(self) -> None:
+        if self._most > 1:
+            await asyncio.sleep(_GATHER_SECONDS)
+        while self._waiting:
+            batch: list[tuple[Order, asyncio.Future[Outcome]]] = []
+            while self._waiting and len(batch) < self._most:
+                order, future = self._waiting.popleft()
+                if not future.done():  # its handler gave up meanwhile
+                    batch.append((order, future))
+            if batch:
+                await self._carry_out(batch)
+
+    async def _carry_out(self, batch: list[tuple[Order, asyncio.Future[Outcome]]]) -> None:
+        self._waited_for = [future for _, future in batch]
+        working = asyncio.get_running_loop().create_task(self._work([order for order, _ in batch]))
+        self._working = working
+        try:
+            outcomes: Sequence[Outcome | BaseException] = await working
+        except asyncio.CancelledError:
+            if all(future.done() for future in self._waited_for):
+                return  # given up by everybody: the next batch
+            working.cancel()
+            _answer(batch, [RuntimeError("The embedding was interrupted.")] * len(batch))
+            raise
+        except Exception as error:
+            outcomes = [error] * len(batch)
+        finally:
+            self._working = None
+        _answer(batch, outcomes)
+
+
+def _answer(batch: list[tuple[Order, asyncio.Future[Outcome]]], outcomes: Sequence[Outcome | BaseException]) -> None:
+    for (_, future), outcome in zip(batch, outcomes, strict=True):
+        if future.done():
+            continue
+        if isinstance(outcome, BaseException):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
 
 
 async def embed_drafts(drafts: Sequence[ArticleInWork], embed: Embed) -> None:
@@ -97,10 +153,11 @@ class Indexer:
     async def carry_out(self, order: Order) -> Outcome:
         """Raises what the embedder raised. The article is never touched."""
         if order.operation is Operation.DELETE:
-            return await self._remove(order)
+            async with self._app.connection() as connection:
+                removed = await storing.remove(connection, await generations.live(connection), [order.article])
+            return Embedded(revision=0, chunks=0, reused=0) if removed else Needless(reason="the article exists")
         assert order.generation is not None
-        batcher = self._batchers.get(order.generation)
-        if batcher is None:
+        if (batcher := self._batchers.get(order.generation)) is None:
             most = self._app.settings.of(ArticleSettings).batch_size
             batcher = self._batchers[order.generation] = Batcher(partial(self._embed, order.generation), most=most)
         return await batcher.submit(order)
@@ -109,13 +166,6 @@ class Indexer:
         for batcher in self._batchers.values():
             await batcher.close()
         self._batchers = {}
-
-    async def _remove(self, order: Order) -> Outcome:
-        async with self._app.connection() as connection:
-            there = await generations.live(connection)
-            if await storing.remove(connection, there, [order.article]):
-                return Embedded(revision=0, chunks=0, reused=0)
-        return Needless(reason="the article exists")
 
     async def _embed(self, generation_id: int, orders: Sequence[Order]) -> list[Outcome | BaseException]:
         async with self._app.connection() as connection:
@@ -144,23 +194,17 @@ class Indexer:
         if asked:
             measured = {order.article for order in orders if order.operation is not Operation.REINDEX}
             embedder = await self._embedders.for_generation(generation)
-            drafts = await self._drafts(generation, [found[article] for article in sorted(asked)], forced)
+            drafts = await self._drafts(generation, [found[article] for article in sorted(asked)], forced, measured)
             await embed_drafts(drafts, partial(embedder.embed, purpose="document"))
-            settled |= await self._stored(generation, drafts, measured)
+            stored: set[int] = set()
+            if ready := [draft for draft in drafts if draft.error is None]:
+                async with self._app.connection() as connection:
+                    stored = await storing.store(connection, generation, ready)
+            settled |= {draft.wanted.id: _outcome(draft, stored) for draft in drafts}
         return [_answer_at_once(order, found) or settled[order.article] for order in orders]
 
-    async def _stored(
-        self, generation: Generation, drafts: Sequence[ArticleInWork], measured: set[int]
-    ) -> Mapping[int, Outcome | BaseException]:
-        ready = [_prepared(draft, draft.wanted.id in measured) for draft in drafts if draft.error is None]
-        stored: set[int] = set()
-        if ready:
-            async with self._app.connection() as connection:
-                stored = await storing.store(connection, generation, ready)
-        return {draft.wanted.id: _outcome(draft, stored) for draft in drafts}
-
     async def _drafts(
-        self, generation: Generation, wanted: Sequence[CurrentText], forced: set[int]
+        self, generation: Generation, wanted: Sequence[CurrentText], forced: set[int], measured: set[int]
     ) -> list[ArticleInWork]:
         chunker = parse(generation.chunker)
         cut = await asyncio.to_thread(lambda: [chunker.cut(one.title, one.content) for one in wanted])
@@ -171,7 +215,10 @@ class Indexer:
                 known = await storing.kept(connection, generation, indexed)
         return [
             ArticleInWork(
-                wanted=one, chunks=chunks, known=[known.get(one.id, {}).get(chunk.digest) for chunk in chunks]
+                wanted=one,
+                chunks=chunks,
+                known=[known.get(one.id, {}).get(chunk.digest) for chunk in chunks],
+                measured=one.id in measured,
             )
             for one, chunks in zip(wanted, cut, strict=True)
         ]
@@ -184,12 +231,6 @@ def _answer_at_once(order: Order, found: Mapping[int, CurrentText]) -> Needless 
     if order.revision is None or order.revision >= article.revision:
         return None
     return _NEWER_UNWANTED if article.unwanted else _NEWER
-
-
-def _prepared(draft: ArticleInWork, measured: bool) -> Prepared:
-    made = iter(() if draft.made is None else draft.made)
-    rows = [next(made) if vector is None else vector for vector in draft.known]
-    return Prepared(wanted=draft.wanted, chunks=draft.chunks, vectors=np.stack(rows), measured=measured)
 
 
 def _outcome(draft: ArticleInWork, stored: set[int]) -> Outcome | BaseException:

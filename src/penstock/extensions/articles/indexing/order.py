@@ -27,13 +27,7 @@ class Order:
 
     @classmethod
     def from_input(cls, given: Mapping[str, Any]) -> "Order":
-        return cls(
-            article=given["article"],
-            revision=given["revision"],
-            generation=given["generation"],
-            operation=Operation(given["operation"]),
-            force=bool(given.get("force")),
-        )
+        return cls(**{**given, "operation": Operation(given["operation"])})
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Vectors go to COPY as numpy makes them: number by number in Python they would co
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from io import BytesIO
 from typing import Any
@@ -44,15 +44,27 @@ class CurrentText:
     read_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """An article with its chunks and their vectors. ``measured``: it follows a save, so that its wait tells how fresh
-    the index is."""
+@dataclass(slots=True, kw_only=True)
+class ArticleInWork:
+    """An article on its way: ``known`` has the vectors that are there already, ``made`` those that came. ``measured``:
+    it follows a save, so that its wait tells how fresh the index is."""
 
     wanted: CurrentText
     chunks: Sequence[Chunk]
-    vectors: Vectors
-    measured: bool
+    known: Sequence[Vectors | None]
+    measured: bool = False
+    made: Vectors | None = None
+    error: BaseException | None = None
+    texts: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.texts = [chunk.text for chunk, vector in zip(self.chunks, self.known, strict=True) if vector is None]
+
+    @property
+    def vectors(self) -> Vectors:
+        """One per chunk, once all of them are there."""
+        made = iter(() if self.made is None else self.made)
+        return np.stack([next(made) if vector is None else vector for vector in self.known])
 
 
 async def wanted(connection: Connection, article_ids: Sequence[int], generation: int) -> dict[int, CurrentText]:
@@ -71,18 +83,15 @@ async def kept(
     return found
 
 
-async def store(connection: Connection, generation: Generation, prepared: Sequence[Prepared]) -> set[int]:
+async def store(connection: Connection, generation: Generation, prepared: Sequence[ArticleInWork]) -> set[int]:
     """The articles that were stored; the others were deleted meanwhile, or have a newer revision indexed."""
-    columns = (
-        [one.wanted.id for one in prepared],
-        [one.wanted.revision for one in prepared],
-        [one.wanted.digest for one in prepared],
-        [len(one.chunks) for one in prepared],
-        [one.wanted.saved_at for one in prepared],
-        [one.measured for one in prepared],
+    texts = [one.wanted for one in prepared]
+    ids, revisions, digests, saved_at = (
+        [getattr(text, name) for text in texts] for name in ("id", "revision", "digest", "saved_at")
     )
+    chunks, measured = [len(one.chunks) for one in prepared], [one.measured for one in prepared]
     async with connection.transaction():
-        rows = await connection.fetch(_sql.accept, columns[0], generation.id, *columns[1:])
+        rows = await connection.fetch(_sql.accept, ids, generation.id, revisions, digests, chunks, saved_at, measured)
         accepted = {row["article_id"] for row in rows}
         # Always: somebody else may have stored vectors of these since we read what there was.
         await connection.execute(generation.query(_sql.forget_vectors), sorted(accepted))

@@ -8,16 +8,19 @@ import numpy as np
 
 from penstock.extensions.articles.embedders.embedder import Vectors, received
 from penstock.extensions.articles.generations import Generation
-from penstock.extensions.articles.near import pgvector
-from penstock.extensions.articles.near.exact import Exact
-from penstock.extensions.articles.near.filter import Filter
-from penstock.extensions.articles.near.memory import Memory, Opened
-from penstock.extensions.articles.near.passage import Passage
+from penstock.extensions.articles.near.exact import Exact, Memory, Opened
+from penstock.extensions.articles.near.filter import DECIMALS, Filter, Passage, admitted, best_of_each
 from penstock.storage.queries import load
 
 _sql = load("nearest", "penstock.extensions.articles")
 Connection = Any
 
+# So many articles are compared exactly in a few milliseconds. An index that walks past everybody else's is slower,
+# and may give up before it has met them.
+_FEW = 500
+# Passages that are read per article wanted, at first: long articles have many that are alike.
+_PER_ARTICLE = 2
+_MOST_PASSAGES = 4000
 # Generations whose vectors are kept in memory: the active one, and one it is compared with.
 _MOST_KEPT = 2
 # Passages that stand for a whole article.
@@ -75,12 +78,14 @@ class Near:
         if ways.compares:
             await self.warm(connection, generation)
             try:
-                return await pgvector.nearest(
-                    connection, generation, vector, wanted=wanted, limit=limit, walks=ways.walks
-                )
+                return await _by_server(connection, generation, vector, wanted=wanted, limit=limit, walks=ways.walks)
             except (asyncpg.UndefinedObjectError, asyncpg.UndefinedFunctionError):
                 self._ways.pop(generation.id, None)  # somebody dropped the extension
-        return await self._exact(generation).nearest(connection, vector, wanted=wanted, limit=limit)
+        exact = self._kept.pop(generation.id, None) or Exact(generation)
+        while len(self._kept) >= _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[generation.id] = exact
+        return await exact.nearest(connection, vector, wanted=wanted, limit=limit)
 
     async def ways(self, connection: Connection, generation: Generation) -> Ways:
         known = self._ways.get(generation.id)
@@ -105,12 +110,42 @@ class Near:
         if self._memory is not None:
             await self._memory.close()
 
-    def _exact(self, generation: Generation) -> Exact:
-        kept = self._kept.pop(generation.id, None) or Exact(generation)
-        while len(self._kept) >= _MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[generation.id] = kept
-        return kept
+
+async def _by_server(
+    connection: Connection, generation: Generation, vector: Vectors, *, wanted: Filter, limit: int, walks: bool
+) -> list[Passage]:
+    """By the server itself. ``walks``: the generation has an index: then the answer may miss a few, otherwise it is
+    exact."""
+    numbers = vector.tolist()
+
+    async def best(query: str, *values: Any) -> tuple[list[Passage], int]:
+        """And how many passages were read."""
+        rows = await connection.fetch(generation.query(query), *values)
+        passages = (Passage(**{**row, "similarity": round(row["similarity"], DECIMALS)}) for row in rows)
+        return best_of_each(passages, limit), len(rows)
+
+    async def widening(query: str, enough: int) -> tuple[list[Passage], bool]:
+        """Reads more passages while few articles have them all. True: it ended before there were enough articles."""
+        most = min(limit * _PER_ARTICLE, _MOST_PASSAGES)
+        while True:
+            found, count = await best(query, *wanted.values, numbers, most)
+            if len(found) >= enough or most >= _MOST_PASSAGES:
+                return found, False
+            if count < most:
+                return found, True
+            most = min(most * 4, _MOST_PASSAGES)
+
+    async with connection.transaction():
+        await connection.execute(_sql.settle)
+        chosen = [] if wanted.open else await admitted(connection, wanted, _FEW + 1)
+        if not wanted.open and len(chosen) <= _FEW:
+            return (await best(_sql.by_articles, chosen, numbers, _MOST_PASSAGES))[0]
+        if walks:
+            # Half of them will do: a second walk along the index costs as much as the first.
+            found, gave_up = await widening(_sql.by_index, (limit + 1) // 2)
+            if not gave_up or wanted.open:
+                return found
+        return (await widening(_sql.by_scan, limit))[0]
 
 
 __all__ = ["Filter", "Near", "Passage", "Ways"]

@@ -1,25 +1,30 @@
 """Nearest passages by numpy: every vector of a generation in memory.
 
-Each search first reads what changed since the last one, so that an embedding that has ended is found at once.
+Each search first reads what changed since the last one, so that an embedding that has ended is found at once. Comparing
+everything takes a few milliseconds up to some hundred thousand passages; walking an index that misses as little takes
+several times as long. So a process that answers many searches keeps the active generation in memory beside the server's
+own index. The server answers wherever that cannot: until the vectors are there, where they do not fit, and while much
+has changed.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import groupby
 from typing import Any
 
 import structlog
 
 from penstock.extensions.articles.embedders.embedder import Vectors, received
-from penstock.extensions.articles.generations import Generation
-from penstock.extensions.articles.near.filter import Filter, admitted, among
-from penstock.extensions.articles.near.passage import Passage
-from penstock.extensions.articles.near.rows import Rows
+from penstock.extensions.articles.generations import Generation, GenerationState
+from penstock.extensions.articles.near.filter import Filter, Passage, admitted, among
+from penstock.extensions.articles.near.rows import Rows, size_bytes
 from penstock.storage.queries import load
 
 _sql = load("nearest", "penstock.extensions.articles")
 Connection = Any
+Opened = Callable[[], AbstractAsyncContextManager[Connection]]
 
 # Passages that are read with one statement, and taken over in some ten milliseconds, during which nothing else runs.
 _BATCH = 1000
@@ -27,6 +32,9 @@ _BATCHES_PER_LINE = 20
 # What one search may wait for: some twenty milliseconds.
 _MOST_ARTICLES, _MOST_PASSAGES = 200, 1000
 _PER_ARTICLE = 4
+# After a load that failed or did not fit: counting what there is costs little, but not nothing.
+_AGAIN_SECONDS = 60.0
+_MEGABYTE = 2**20
 
 
 class Exact:
@@ -81,7 +89,8 @@ class Exact:
                 await self._read(connection, batch)
                 read += len(batch)
                 if number % _BATCHES_PER_LINE == 0 or (read == len(news) and number > 1):
-                    self._tell(read, len(news))
+                    name, passages = self.generation.name, len(self._rows)
+                    self._log.info("articles.loading", generation=name, read=read, total=len(news), passages=passages)
             self._snapshot = snapshot
             return True
 
@@ -110,11 +119,6 @@ class Exact:
                 own = list(group)
                 self._rows.put(article_id, own, vectors[start : start + len(own)])
                 start += len(own)
-
-    def _tell(self, read: int, total: int) -> None:
-        self._log.info(
-            "articles.loading", generation=self.generation.name, read=read, total=total, passages=len(self._rows)
-        )
 
 
 def _batches(news: Sequence[Mapping[str, Any]]) -> Iterator[list[int]]:
@@ -165,3 +169,67 @@ class Gate:
             yield
         finally:
             self._open.set()
+
+
+class Memory:
+    def __init__(self, opened: Opened, most_mb: int) -> None:
+        self._opened = opened
+        self._most_bytes = most_mb * _MEGABYTE
+        self._exact: Exact | None = None
+        self._loading: asyncio.Task[None] | None = None
+        self._not_before = 0.0
+        self._log = structlog.get_logger("penstock.articles")
+
+    def holds(self, generation: Generation) -> bool:
+        """Whether its vectors are there, and nothing reads many of them again."""
+        return self._exact is not None and self._exact.generation.id == generation.id and self._loading is None
+
+    async def nearest(
+        self, connection: Connection, generation: Generation, vector: Vectors, *, wanted: Filter, limit: int
+    ) -> list[Passage] | None:
+        """None: somebody else has to answer."""
+        exact = self._exact
+        if exact is None or not self.holds(generation):
+            return None
+        if not await exact.refresh(connection, bounded=True):
+            self.load(generation)
+            return None
+        if exact.size_bytes > self._most_bytes:
+            self._give_up(generation, f"they have grown to {exact.size_bytes / _MEGABYTE:.0f} MB")
+            return None
+        return await exact.compare(connection, vector, wanted=wanted, limit=limit)
+
+    def load(self, generation: Generation) -> None:
+        """In the background: everything, or what changed since. One at a time, and the active one only."""
+        if generation.state is GenerationState.ACTIVE and self._loading is None and time.monotonic() > self._not_before:
+            self._loading = asyncio.create_task(self._load(generation))
+
+    async def close(self) -> None:
+        if self._loading is not None:
+            self._loading.cancel()
+            await asyncio.gather(self._loading, return_exceptions=True)
+        self._exact = None
+
+    async def _load(self, generation: Generation) -> None:
+        began = time.monotonic()
+        try:
+            async with self._opened() as connection:
+                passages = await connection.fetchval(_sql.passages, generation.id)
+                if (needed := size_bytes(passages, generation.dimensions)) > self._most_bytes:
+                    self._give_up(generation, f"they need {needed / _MEGABYTE:.0f} MB")
+                    return
+                if self._exact is None or self._exact.generation.id != generation.id:
+                    self._exact = Exact(generation)
+                await self._exact.refresh(connection)
+            mb, seconds = self._exact.size_bytes / _MEGABYTE, time.monotonic() - began
+            self._log.info("articles.loaded", generation=generation.name, mb=round(mb), seconds=round(seconds, 2))
+        except Exception as error:
+            self._give_up(generation, repr(error))
+        finally:
+            self._loading = None
+
+    def _give_up(self, generation: Generation, why: str) -> None:
+        """The memory is free again at once; the next try comes later."""
+        self._exact, self._not_before = None, time.monotonic() + _AGAIN_SECONDS
+        most_mb = self._most_bytes // _MEGABYTE
+        self._log.warning("articles.not_in_memory", generation=generation.name, why=why, most_mb=most_mb)

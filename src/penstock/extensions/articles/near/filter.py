@@ -1,6 +1,6 @@
-"""Which articles a search may show, and whether they are few enough to be looked at one by one."""
+"""What a search of vectors is asked and answers: which articles it may show, and the passages that come near."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,9 +11,31 @@ from penstock.storage.queries import load
 _sql = load("nearest", "penstock.extensions.articles")
 Connection = Any
 
-# So many articles are compared exactly in a few milliseconds. An index that walks past everybody else's is slower,
-# and may give up before it has met them.
-FEW = 500
+# Single precision differs behind this, by the order in which numbers are added; a tie is a tie whoever adds.
+DECIMALS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """``starts``, ``ends``: characters of the content of ``revision``; both 0: the title alone. ``similarity``: the dot
+    product, -1 to 1."""
+
+    article_id: int
+    ordinal: int
+    revision: int
+    starts: int
+    ends: int
+    similarity: float
+
+
+def best_of_each(passages: Iterable[Passage], limit: int) -> list[Passage]:
+    """The nearest passage of every article, the nearest article first; of equals the older one."""
+    chosen: dict[int, Passage] = {}
+    for one in sorted(passages, key=lambda one: (-one.similarity, one.article_id, one.ordinal)):
+        chosen.setdefault(one.article_id, one)
+        if len(chosen) == limit:
+            break
+    return list(chosen.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +65,6 @@ class Filter:
             and (self.since is None or article.updated_at >= self.since)
             and (self.until is None or article.updated_at < self.until)
         )
-
-
-async def few(connection: Connection, wanted: Filter) -> list[int] | None:
-    """The articles it leaves, if they are few."""
-    if wanted.open:
-        return None
-    ids = await admitted(connection, wanted, FEW + 1)
-    return ids if len(ids) <= FEW else None
 
 
 async def admitted(connection: Connection, wanted: Filter, most: int | None = None) -> list[int]:

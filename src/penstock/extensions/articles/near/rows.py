@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.extensions.articles.embedders.embedder import Vectors
-from penstock.extensions.articles.near.passage import DECIMALS, Passage
+from penstock.extensions.articles.near.filter import DECIMALS, Passage
 
 # 4 MB of 256 numbers each: growing copies nothing, and little is taken in vain.
 _BLOCK = 4096

@@ -1,7 +1,8 @@
-"""A model that runs in this process by the sentence-transformers library, an extra of the package."""
+"""Models that run in this process: the one inside the package, and those of the sentence-transformers library."""
 
 import asyncio
 import importlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,39 @@ from penstock.extensions.articles.embedders.embedder import Purpose, Vectors
 from penstock.extensions.articles.embedders.options import Options
 from penstock.extensions.articles.embedders.reply import NotNumbers, normalised
 from penstock.extensions.articles.errors import EmbedderExhausted, EmbedderMisconfigured, TextRefused
+from penstock.extensions.articles.names import BUILTIN
+from penstock.language import embedding
+
+
+class BuiltinEmbedder:
+    """No network, no key, no GPU. Reads its table with the first text, once, and counts in a thread."""
+
+    name = BUILTIN
+    model = embedding.VERSION
+    dimensions = embedding.DIMENSIONS
+    # A table of words finds less than the words themselves do. docs/decisions/0019 has the figures.
+    words_weight = 2.0
+
+    def __init__(self) -> None:
+        self._loaded: embedding.Embedder | None = None
+        self._loading = asyncio.Lock()
+
+    async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> Vectors:
+        """Queries and documents are the same to it."""
+        try:
+            async with self._loading:
+                if self._loaded is None:
+                    self._loaded = await asyncio.to_thread(embedding.Embedder.load)
+                embedder = self._loaded
+            return await asyncio.to_thread(embedder.embed, texts)
+        except MemoryError:
+            raise EmbedderExhausted(
+                f"There was not enough memory for the vectors of {len(texts):,} texts. Give the worker more memory,"
+                " or lower PENSTOCK_ARTICLES_BATCH_SIZE."
+            ) from None
+
+    async def close(self) -> None:
+        self._loaded = None
 
 
 class SentenceTransformersModel:
@@ -51,7 +85,13 @@ class SentenceTransformersModel:
 
     def _model(self) -> Any:
         if self._loaded is None:
-            library = _library()
+            try:
+                library = importlib.import_module("sentence_transformers")
+            except ImportError:
+                raise EmbedderMisconfigured(
+                    "The library sentence-transformers is not installed. `pip install"
+                    " 'penstock[sentence-transformers]'` brings it; restart the workers then."
+                ) from None
             try:
                 self._loaded = library.SentenceTransformer(self._options.model)
             except (OSError, ValueError) as error:
@@ -66,13 +106,3 @@ class SentenceTransformersModel:
             f"There was not enough memory for the model {self._options.model!r}. Lower most_texts of embedder"
             f" {self._options.name!r}, or give the worker more memory."
         )
-
-
-def _library() -> Any:
-    try:
-        return importlib.import_module("sentence_transformers")
-    except ImportError:
-        raise EmbedderMisconfigured(
-            "The library sentence-transformers is not installed. `pip install 'penstock[sentence-transformers]'`"
-            " brings it; restart the workers then."
-        ) from None

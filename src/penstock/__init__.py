@@ -64,38 +64,23 @@ __all__ = [
 ]
 
 # The public names are imported when they are first used: `penstock --help` needs none of them.
-_HOME = {
-    "Cancel": "penstock.model",
-    "Context": "penstock.core.context",
-    "Done": "penstock.model",
-    "EngineDispatcher": "penstock.brokers.contracts",
-    "EnqueueOptions": "penstock.core.enqueue",
-    "Extension": "penstock.extension",
-    "IllegalMove": "penstock.errors",
-    "Job": "penstock.core.jobs",
-    "JobCounts": "penstock.core.job_counts",
-    "JobDispatcher": "penstock.brokers.contracts",
-    "JobEnvelope": "penstock.brokers.contracts",
-    "JobHandler": "penstock.brokers.contracts",
-    "JobState": "penstock.lifecycle",
-    "NotFound": "penstock.model",
-    "Penstock": "penstock.application",
-    "PenstockError": "penstock.errors",
-    "PermanentError": "penstock.errors",
-    "Priority": "penstock.model",
-    "RetryPolicy": "penstock.core.retry",
-    "Skip": "penstock.model",
-    "Snooze": "penstock.model",
-    "StaleLease": "penstock.errors",
-    "State": "penstock.lifecycle",
-    "Task": "penstock.core.handles",
-    "TaskFailed": "penstock.errors",
-    "ThrottledError": "penstock.errors",
-    "TransientError": "penstock.errors",
-    "UnreadableResult": "penstock.errors",
-    "WaitTimeout": "penstock.errors",
-    "worker": "penstock.workers.inprocess",
+_NAMES = {
+    "penstock.application": "Penstock",
+    "penstock.brokers.contracts": "EngineDispatcher JobDispatcher JobEnvelope JobHandler",
+    "penstock.core.context": "Context",
+    "penstock.core.enqueue": "EnqueueOptions",
+    "penstock.core.handles": "Task",
+    "penstock.core.job_counts": "JobCounts",
+    "penstock.core.jobs": "Job",
+    "penstock.core.retry": "RetryPolicy",
+    "penstock.errors": "IllegalMove PenstockError PermanentError StaleLease "
+    "TaskFailed ThrottledError TransientError UnreadableResult WaitTimeout",
+    "penstock.extension": "Extension",
+    "penstock.lifecycle": "JobState State",
+    "penstock.model": "Cancel Done NotFound Priority Skip Snooze",
+    "penstock.workers.inprocess": "worker",
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:

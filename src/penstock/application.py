@@ -16,11 +16,10 @@ from penstock.core import enqueue as core_enqueue
 from penstock.core import registering
 from penstock.core.app import App
 from penstock.core.background import BackgroundTask, Decorator, Pipeline
-from penstock.core.define import CheckOptions, PipelineDefinition, define_stage
+from penstock.core.define import CheckOptions, Offer, PipelineDefinition
 from penstock.core.enqueue import EnqueueOptions
 from penstock.core.handles import Task, Waiter
 from penstock.core.jobs import Job
-from penstock.core.offer import Offer
 from penstock.core.retry import RetryPolicy
 from penstock.errors import InvalidDefinition, PenstockError, UnknownTask, UsageError
 from penstock.events import NAMES, Events
@@ -28,7 +27,7 @@ from penstock.extension import Extension
 from penstock.loops import LoopState, SideLoop
 from penstock.model import Priority
 from penstock.schedules import scheduling
-from penstock.schedules.schedule import Missed, ScheduleDefinition
+from penstock.schedules.scheduling import Missed, ScheduleDefinition
 from penstock.storage import database, migrate, stages, tasks
 from penstock.storage.database import translated
 
@@ -160,7 +159,7 @@ class Penstock(App):
             policy = {"isolated": isolated, "pool": pool, "timeout": timeout, "retry": retry, "throttle": throttle}
             policy |= {"max_attempts": max_attempts, "max_running": max_running, "order": order, "batch": batch}
             policy["poll"] = poll
-            self.add_stage(definition, function, definition.name, policy)
+            definition.add_stage(function, definition.name, **policy)
             return BackgroundTask(self, definition, function, EnqueueOptions(priority=priority, lane=lane))
 
         return Decorator(make)
@@ -182,19 +181,11 @@ class Penstock(App):
         definition = self._new_pipeline(name, result_columns, offer=offer, check_options=check_options)
         return Pipeline(self, definition, EnqueueOptions(priority=priority))
 
-    def add_stage(
-        self, pipeline: PipelineDefinition, function: Callable[..., Any], name: str, policy: Mapping[str, Any]
-    ) -> None:
-        if any(stage.name == name for stage in pipeline.stages):
-            raise InvalidDefinition(what=f"Pipeline {pipeline.name!r}", problem=f"it has two stages called {name!r}")
-        position = len(pipeline.stages)
-        pipeline.stages.append(define_stage(function, pipeline=pipeline.name, name=name, position=position, **policy))
-
     def add_handler(self, handler: JobHandler) -> None:
         """Make a stage of a ``JobHandler``: its ``type`` is the name, its class attributes are the policy."""
         policy = contracts.policy_of(handler)
         made = self._new_pipeline(handler.type, ())
-        self.add_stage(made, contracts.stage_function(self, handler), made.name, policy)
+        made.add_stage(contracts.stage_function(self, handler), made.name, **policy)
 
     def schedule(
         self,

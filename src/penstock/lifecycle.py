@@ -173,17 +173,3 @@ def _illegal(wanted: Move | JobMove, state: State | JobState, subject: str) -> I
         allowed_from=[origin.name for origin in wanted.origins],
         next_step=wanted.instead,
     )
-
-
-def diagram() -> str:
-    """The life cycle as a Mermaid state diagram, kept in the docs by a test."""
-    lines = ["stateDiagram-v2", "    [*] --> PENDING: enqueue"]
-    drawn: dict[tuple[State, State], list[str]] = {}
-    for one in MOVES:
-        for origin in one.origins:
-            for target in one.targets:
-                drawn.setdefault((origin, target), []).append(one.name)
-    for (origin, target), names in sorted(drawn.items()):
-        lines.append(f"    {origin.name} --> {target.name}: {', '.join(names)}")
-    lines += [f"    {state.name} --> [*]" for state in FINISHED]
-    return "\n".join(lines) + "\n"

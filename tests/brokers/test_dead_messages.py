@@ -19,7 +19,7 @@ from penstock.errors import IllegalMove, InvalidSetting, NotKnown
 from penstock.storage import dead_messages as table
 from penstock.storage import relay
 from penstock.storage.dead_messages import DeadMessage
-from penstock.upkeep.retention import Retention
+from penstock.upkeep.duties import Retention
 from tests.brokers.world import BROKERS, World, eventually, made_world
 
 REASON = "somebody buried it"

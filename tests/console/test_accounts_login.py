@@ -11,7 +11,7 @@ from penstock.console.http.attempts import Attempts
 from penstock.console.people import accounts
 from penstock.control.acting import By
 from penstock.errors import UsageError
-from penstock.upkeep.retention import Retention
+from penstock.upkeep.duties import Retention
 from tests.console.conftest import Service
 from tests.console.logging_in import browser, log_in
 

@@ -6,12 +6,11 @@ import os
 from typing import Any
 
 from penstock.core.background import Enqueueable
-from penstock.core.enqueue import EnqueueOptions
-from penstock.core.fan_in import callback_of
+from penstock.core.enqueue import EnqueueOptions, callback_of
 from penstock.events import Events
 from penstock.failpoints import Failpoints
 from penstock.storage import callbacks
-from penstock.upkeep.fan_in import FanIn
+from penstock.upkeep.firing import FanIn
 from tests.console.conftest import Service
 from tests.console.test_jobs import done, submit
 from tests.warm import warm_starts

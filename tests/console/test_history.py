@@ -11,7 +11,7 @@ from penstock import Penstock, PermanentError
 from penstock.config import Settings
 from penstock.console.http.app import create
 from penstock.storage import counts
-from penstock.upkeep.duties import NoteStanding
+from penstock.upkeep.duties import note_standing
 from penstock.workers.inprocess import InProcessWorker
 from tests.console.conftest import Service
 
@@ -98,11 +98,11 @@ async def test_the_backlog_is_noted_and_unknown_where_nobody_looked(service: Ser
     before = (await eve.get("/api/history", params={"pipeline": "shop"})).json()["points"]
     assert {point["waiting"] for point in before} == {None}
     async with shop.app.connection() as connection:
-        assert await NoteStanding().run_once(connection) == {"stages": 1}
+        assert await note_standing(connection) == {"stages": 1}
         # Of two looks in one minute the higher counts.
         await connection.execute("delete from penstock.queue")
         await connection.execute("delete from penstock.counts")
-        await NoteStanding().run_once(connection)
+        await note_standing(connection)
     after = (await eve.get("/api/history", params={"pipeline": "shop"})).json()["points"]
     assert 7 in {point["waiting"] for point in after}
     idle = (await eve.get("/api/history", params={"pipeline": "slow"})).json()["points"]

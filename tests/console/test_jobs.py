@@ -400,7 +400,7 @@ async def test_pending_shows_items_of_every_open_job_however_many_there_are(serv
 
 
 async def test_a_deleted_job_is_gone_at_once_and_its_rows_soon(service: Service) -> None:
-    from penstock.upkeep.duties import RemoveDeleted, SweepCancelled
+    from penstock.upkeep.duties import remove_deleted, sweep_cancelled
 
     client = await service.client()
     job = await submit(service)
@@ -410,9 +410,9 @@ async def test_a_deleted_job_is_gone_at_once_and_its_rows_soon(service: Service)
         assert (await client.get(f"/api/jobs/{job}{path}")).status_code == 404
     assert (await client.get("/api/jobs")).json()["items"] == []
     async with service.app.connection() as connection:
-        await SweepCancelled(events=service.app.events).run_once(connection)
+        await sweep_cancelled(connection, events=service.app.events)
         for _ in range(2):
-            await RemoveDeleted(settled_seconds=0).run_once(connection)
+            await remove_deleted(connection, settled_seconds=0)
     assert await service.fetch("select 1 from penstock.tasks where job_id is not null") == []
     for table in ("jobs", "imports", "files", "file_chunks", "outcomes", "lanes where job_id is not null"):
         assert await service.fetch(f"select 1 from penstock.{table}") == []

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from penstock.config import Settings
-from penstock.upkeep.retention import Retention
+from penstock.upkeep.duties import Retention
 from tests.console.conftest import Service
 from tests.console.world import make
 

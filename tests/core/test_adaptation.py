@@ -10,8 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from penstock import RetryPolicy
-from penstock.adaptation.decision import Decision
-from penstock.adaptation.pressure import Load
+from penstock.adaptation.claims import Decision, Load
 from penstock.config import load
 from penstock.core.run import decide_error
 from penstock.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable

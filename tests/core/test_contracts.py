@@ -8,7 +8,7 @@ import pytest
 
 from penstock import Context, EngineDispatcher, JobEnvelope, JobHandler, Penstock, Snooze, State, TransientError
 from penstock.brokers.envelope import job_id_of
-from penstock.core.version_skew import waited
+from penstock.core.run import waited
 from penstock.errors import (
     InvalidArguments,
     InvalidDefinition,

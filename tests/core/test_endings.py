@@ -412,7 +412,7 @@ async def test_nothing_a_handler_does_takes_its_processor_down(app, working, odd
         for task in tasks:
             assert (await task.wait(60))[0] is State.ERROR
         assert await (await plain.enqueue()).result(60) == 1
-        assert all(not processor.task.done() for pool in inside.runner._pools.values() for processor in pool.processors)
+        assert all(not processor.task.done() for pool in inside.runner.pools.values() for processor in pool.processors)
 
 
 async def test_a_runner_whose_loop_fails_comes_back_under_a_new_id(app, working, heard):

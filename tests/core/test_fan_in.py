@@ -17,7 +17,7 @@ from penstock.insight import job_views
 from penstock.lifecycle import JobState
 from penstock.storage import callbacks
 from penstock.testing import drain, inline
-from penstock.upkeep.fan_in import FanIn
+from penstock.upkeep.firing import FanIn
 
 
 class World:
@@ -297,8 +297,8 @@ async def test_a_lost_connection_before_the_commit_leaves_nothing_and_is_made_go
 async def test_thousands_of_unfinished_jobs_do_not_hide_a_finished_one(
     world: World, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.upkeep.fan_in._BATCH", 5)
-    monkeypatch.setattr("penstock.upkeep.fan_in._BATCHES_PER_RUN", 2)
+    monkeypatch.setattr("penstock.upkeep.firing._BATCH", 5)
+    monkeypatch.setattr("penstock.upkeep.firing._BATCHES_PER_RUN", 2)
     jobs = [await world.work.enqueue_many([{}], then=world.report) for _ in range(25)]
     await end_all(connection, jobs[-1].id)
     looking = duty()

@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from penstock import Context, JobState, NotFound, PermanentError, RetryPolicy, State
-from penstock.core import job_moves
+from penstock.core import jobs as job_moves
 from penstock.errors import IllegalMove, JobNotFound
 from penstock.storage import jobs, lanes, stages
 
@@ -335,7 +335,7 @@ async def test_many_lanes_that_are_empty_now_do_not_slow_a_claim(app, record, wo
     async with working() as inside:
         await (await record.enqueue("first")).result(60)
         statements = 0
-        turns = inside.runner._discovery._claimer.turns
+        turns = inside.runner.discovery.claimer.turns
         looks = turns.looks
 
         def counted(room):

@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from penstock import Penstock
 from penstock.config import load
-from penstock.core.link_watch import LinkWatch
+from penstock.core.outage import LinkWatch
 from penstock.events import Events
 from penstock.lifecycle import State
 from penstock.storage import database, dialer
@@ -134,9 +134,8 @@ async def test_a_runner_reports_that_its_database_only_takes_reads(app, working)
     async def step() -> None: ...
 
     async with working(upkeep=False) as inside:
-        health = inside.runner._health
-        async with health.facilities.pool.acquire() as connection:
+        async with inside.runner.facilities.pool.acquire() as connection:
             await connection.execute("set default_transaction_read_only = on")
-        problems = (await health.run_once()).problems
+        problems = (await inside.runner.health.run_once()).problems
         assert any(problem.startswith("The database is read-only") for problem in problems), problems
         assert not any("does not answer" in problem for problem in problems)

@@ -30,9 +30,8 @@ _BESIDE = {
     "storage/queries.py",
     "storage/tasks.py",
     # claimed
-    "adaptation/claim_size.py",
-    "adaptation/decision.py",
-    "core/link_watch.py",
+    "adaptation/claims.py",
+    "core/outage.py",
     "core/stage.py",
     "core/turns.py",
     "failpoints.py",
@@ -43,29 +42,21 @@ _BESIDE = {
     "workers/discovery.py",
     "workers/inbox.py",
     "workers/listener.py",
-    "workers/moments.py",
-    "workers/orphans.py",
     "workers/pool.py",
+    "workers/runner.py",
     "workers/slots.py",
     # run and settled
-    "core/report.py",
-    "core/typed_json.py",
     "observe/changes.py",
     # the caller, who waits for the result
     "core/handles.py",
-    "core/outage.py",
 }
 # What a worker does now and then, by the clock.
 _NOW_AND_THEN = {
-    "adaptation/error_spike.py",
-    "adaptation/pressure.py",
     "storage/changes.py",
     "storage/lanes.py",
     "storage/statistics.py",
     "workers/beat.py",
-    "workers/load.py",
     "workers/measuring.py",
-    "workers/runner.py",
 }
 
 
@@ -90,7 +81,7 @@ async def test_a_task_passes_through_the_files_of_the_architecture_in_their_orde
             task = await double.enqueue(21)
             assert await task.result(60) == 42
             assert (await task.state()).finished
-            while len(inside.runner._held):
+            while len(inside.runner.held):
                 await asyncio.sleep(0)
         finally:
             sys.setprofile(None)

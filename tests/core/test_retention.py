@@ -10,7 +10,7 @@ from penstock.control import dead_letters
 from penstock.core.jobs import Job
 from penstock.storage import duties
 from penstock.testing import drain
-from penstock.upkeep.retention import Retention
+from penstock.upkeep.duties import Retention
 
 UNSET = Settings()
 SINGLE = "job_id is null"

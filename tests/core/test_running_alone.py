@@ -82,7 +82,7 @@ async def test_suspects_stay_with_the_runner_that_runs_one_and_leave_the_others_
     suspects = [await work.enqueue_suspect(connection) for _ in range(3)]
     async with working() as first:
         await work.alone.wait()
-        await first.runner._handing_back.run_once()
+        await first.runner.handing_back.run_once()
         async with working():
             others = await work.enqueue_others()
             assert [await one.result(60) for one in others] == list(range(_OTHERS))
@@ -99,7 +99,7 @@ async def test_a_runner_that_runs_a_suspect_claims_nothing_and_claims_again_afte
         await work.alone.wait()
         others = await work.enqueue_others()
         for _ in range(3):
-            assert await inside.runner._discovery.run_once() == []
+            assert await inside.runner.discovery.run_once() == []
         assert await _leased(connection) == 1
         work.may_end.set()
         assert [await one.result(60) for one in others] == list(range(_OTHERS))
@@ -114,7 +114,7 @@ async def test_a_claim_whose_answer_comes_after_the_suspect_began_is_given_back(
         await work.alone.wait()
         others = await work.enqueue_others()
         ids = [one.id for one in others]
-        inside.runner._moments.claimed(await queue.claim_by_id(connection, ids, inside.runner.worker))
+        inside.runner.claimed(await queue.claim_by_id(connection, ids, inside.runner.worker))
         assert await _leased(connection) == 1 + _OTHERS
 
         async def given_back() -> bool:

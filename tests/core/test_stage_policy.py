@@ -210,9 +210,9 @@ async def test_a_task_may_ask_for_more_looks_than_the_settings(database_url: str
 
     async with app, worker(app) as running:
         assert running.runner is not None
-        looked = running.runner._discovery.polled_at
+        looked = running.runner.discovery.polled_at
         async with asyncio.timeout(60):
-            while running.runner._discovery.polled_at == looked:  # it has seen that there is nothing
+            while running.runner.discovery.polled_at == looked:  # it has seen that there is nothing
                 await asyncio.sleep(0.01)
         task = await looked_for.enqueue()
         assert await task.result(timeout=60) == "found"

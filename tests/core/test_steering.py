@@ -6,7 +6,7 @@ from penstock import Penstock, PermanentError
 from penstock.control import lanes, limits, schedules, stages, tasks
 from penstock.errors import IllegalMove, InvalidSetting, NotKnown, TaskNotFound, UsageError
 from penstock.lifecycle import JOB_MOVES, JobState, State
-from penstock.schedules.schedule import ScheduleDefinition
+from penstock.schedules.scheduling import ScheduleDefinition
 from penstock.testing import drain
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from penstock import Penstock, State
 from penstock.config import load
-from penstock.core.version_skew import waited
+from penstock.core.run import waited
 from penstock.events import Event, Events
 from penstock.insight.checks.fleet import version_skew
 from penstock.insight.overview import overview

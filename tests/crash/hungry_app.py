@@ -90,7 +90,7 @@ async def breaks_the_runner(ctx: Context) -> None:
     loop = next(one for one in asyncio.all_tasks() if one.get_name() == "penstock-deadlines")
     coroutine = loop.get_coro()
     assert coroutine is not None
-    coroutine.cr_frame.f_locals["self"]._pools = None
+    coroutine.cr_frame.f_locals["self"].pools = None
     await asyncio.sleep(60)
 
 

@@ -11,7 +11,7 @@ from penstock import Penstock
 from penstock.events import Events
 from penstock.testing.ledger import Ledger
 from penstock.testing.proxy import Proxy
-from penstock.upkeep.rescue import Rescue
+from penstock.upkeep.duties import Rescue
 from tests.crash.conftest import StartWorker, eventually, started
 from tests.crash.crash_app import patient
 

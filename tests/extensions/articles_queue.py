@@ -18,8 +18,7 @@ from penstock.storage import counts as counters
 from penstock.storage import lanes as lane_table
 from penstock.storage import queue
 from penstock.storage.tasks import NewTask, enqueue
-from penstock.upkeep.duties import RemoveDeleted
-from penstock.upkeep.retention import Retention
+from penstock.upkeep.duties import Retention, remove_deleted
 from tests.storage.world import World, build
 
 DAY_SECONDS = 86_400.0
@@ -205,7 +204,7 @@ class History:
     async def _delete_job(self) -> None:
         if self._jobs:
             await jobs.delete(self._app, self._chance.choice(self._jobs), by="ann")
-        await RemoveDeleted(settled_seconds=self._chance.choice([-1, 100])).run_once(self._connection)
+        await remove_deleted(self._connection, settled_seconds=self._chance.choice([-1, 100]))
 
 
 __all__ = ["DAY_SECONDS", "FINISHED", "EmbeddingQueue", "History", "embedding_queue"]

@@ -21,7 +21,7 @@ from penstock.lifecycle import JobState, State
 from penstock.storage import counts as counters
 from penstock.storage import queue as queue_table
 from penstock.storage.queries import load as load_queries
-from penstock.upkeep.retention import Retention
+from penstock.upkeep.duties import Retention
 from tests.extensions.articles_queue import EmbeddingQueue, History, embedding_queue
 
 MISCONFIGURED = {"type": "EmbedderMisconfigured", "class": "permanent", "message": "Set KEY and retry."}

@@ -11,7 +11,7 @@ from penstock.control import jobs as job_steering
 from penstock.errors import DatabaseError
 from penstock.extensions.linking import matching, progress, projects, saving
 from penstock.extensions.linking.record import RecordState
-from penstock.upkeep.duties import RemoveDeleted
+from penstock.upkeep.duties import remove_deleted
 from tests.extensions.linking_world import OWNER, LinkingWorld, linking_world
 from tests.extensions.wikidata_world import generated
 
@@ -36,7 +36,7 @@ async def _nothing_left(there: LinkingWorld, seconds: float = 60.0) -> None:
     while any((left := await _left(there)).values()):
         assert time.monotonic() < end, left
         async with there.app.connection() as connection:
-            await RemoveDeleted().run_once(connection)
+            await remove_deleted(connection)
         await asyncio.sleep(0.05)
 
 

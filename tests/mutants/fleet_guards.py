@@ -176,14 +176,14 @@ FLEET_GUARDS: list[Mutant] = [
     ),
     Mutant(
         name="Rescue: takes only from those it declared dead itself",
-        file="upkeep/rescue.py",
+        file="upkeep/duties.py",
         text="for worker in await queue.holders_gone(connection):",
         becomes="for worker in ():",
         tests=FLEET,
     ),
     Mutant(
         name="Rescue: takes what ran for a crash that somebody saw",
-        file="upkeep/rescue.py",
+        file="upkeep/duties.py",
         text="rescued=True,",
         becomes="burned=held.ran, crashed=held.ran, rescued=not held.ran,",
         tests=FLEET,

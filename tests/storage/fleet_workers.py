@@ -18,7 +18,7 @@ from penstock.model import Claimed, Release
 from penstock.storage import counts, lanes, queue, workers
 from penstock.storage.queue import LaneClaim
 from penstock.storage.workers import Heartbeat
-from penstock.upkeep.rescue import Rescue
+from penstock.upkeep.duties import Rescue
 from tests.storage.world import CRASH_LIMIT, LEASE_SECONDS, RESCUE_LIMIT, World, build, empty
 
 LANES = ("default", "other")

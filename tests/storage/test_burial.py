@@ -6,8 +6,7 @@ import pytest
 
 from penstock.config import load
 from penstock.events import Events
-from penstock.fleet.burial import give_back
-from penstock.fleet.runner_process import RunnerProcess
+from penstock.fleet.runner_process import RunnerProcess, give_back
 from penstock.model import Claimed
 from penstock.workers.slots import Running
 from tests.storage.world import World

@@ -18,8 +18,7 @@ from penstock.storage.database import Link
 from penstock.storage.queries import load
 from penstock.storage.workers import Heartbeat
 from penstock.testing import statements as testing
-from penstock.upkeep.duties import DeactivateLanes
-from penstock.upkeep.rescue import Rescue
+from penstock.upkeep.duties import Rescue, deactivate_lanes
 from tests.storage.world import LEASE_SECONDS, World
 
 REPROCESS: dict[str, Any] = {"from_stage": None, "by": "me", "reset_attempts": True}
@@ -247,7 +246,7 @@ async def test_a_lane_at_rest_that_holds_rows_nobody_announced_is_found(world: W
     await world.put(2)
     await world.connection.execute("update penstock.lanes set active = false; delete from penstock.wakes")
     assert not await looked_at(world)
-    assert (await DeactivateLanes().run_once(world.connection))["stranded"] == 1
+    assert (await deactivate_lanes(world.connection))["stranded"] == 1
     assert await looked_at(world)
     assert await lanes.activate_stranded(world.connection) == 0
 

@@ -8,7 +8,7 @@ import pytest
 from penstock.config import Settings
 from penstock.storage import counts, lanes
 from penstock.storage.queries import load
-from penstock.upkeep.retention import Retention
+from penstock.upkeep.duties import Retention
 from tests.storage.test_guards_fleet import _enqueue as enqueue
 from tests.storage.test_guards_fleet import until_blocked
 from tests.storage.world import World

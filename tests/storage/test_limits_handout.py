@@ -12,7 +12,8 @@ import pytest
 from penstock.core.retry import ErrorClass, RetryPolicy, classify
 from penstock.errors import InvalidSetting, ThrottledError, UsageError
 from penstock.events import Event, Events
-from penstock.limits import key_budget, permits
+from penstock.limits import limiter as handing
+from penstock.limits import permits
 from penstock.limits.budgets import PostgresBudgets
 from penstock.limits.limiter import Limiter, LimiterBusy, Limiters
 from penstock.limits.permits import Permit
@@ -168,7 +169,7 @@ async def test_permits_leased_before_a_block_are_dropped(processes, connection, 
     """A heavy request has reserved ahead and sleeps; meanwhile the key is blocked, by this process or another."""
     monkeypatch.setattr(permits, "_STALE_SECONDS", 3600.0)
     # A block of its own holds for a permit that has just come, too; one of another process is asked for.
-    monkeypatch.setattr(key_budget, "_FRESH_SECONDS", {"one": 3600.0, "other": 0.0}[by])
+    monkeypatch.setattr(handing, "_FRESH_SECONDS", {"one": 3600.0, "other": 0.0}[by])
     await limits.configure(connection, KEY, rate=10, burst=10)
     one, other = await processes.limiter(), await processes.limiter()
     await one.acquire(10)

@@ -16,13 +16,13 @@ from penstock.control import schedules as steering
 from penstock.errors import InvalidDefinition, NotKnown, UnknownTask, UsageError
 from penstock.events import NAMES, Event, Events
 from penstock.failpoints import FailpointHit, Failpoints
-from penstock.schedules import fire_times, schedule, scheduling
-from penstock.schedules.schedule import ScheduleDefinition, fire_key, plan
+from penstock.schedules import fire_times, scheduling
+from penstock.schedules.scheduling import ScheduleDefinition, fire_key, plan
 from penstock.storage import schedules, stages
 from penstock.storage.database import translated
 from penstock.storage.stages import Declared
-from penstock.upkeep import schedules as duty_module
-from penstock.upkeep.schedules import Schedules
+from penstock.upkeep import firing as duty_module
+from penstock.upkeep.firing import Schedules
 from tests.unit.test_schedule import CHANGES, brute_force, crons
 
 # Found before pg_catalog's on the search path, so every `now()` in a statement is the test's.
@@ -256,7 +256,7 @@ async def test_only_the_clock_of_the_database_counts(
 
         utcnow = today = now
 
-    for module in (duty_module, scheduling, schedule, fire_times, schedules):
+    for module in (duty_module, scheduling, fire_times, schedules):
         monkeypatch.setattr(module, "datetime", Absurd)
     monkeypatch.setattr(time, "time", lambda: -2e9)
     await clock.set(datetime(2061, 7, 28, 12, 30, tzinfo=UTC))

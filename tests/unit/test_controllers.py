@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.adaptation.decision import Decision, shrunk
-from penstock.adaptation.error_spike import ErrorSpike
+from penstock.adaptation.claims import Decision, ErrorSpike, Pressure, shrunk
 from penstock.adaptation.ingest_batch import IngestBatch, IngestBounds
-from penstock.adaptation.pressure import Pressure
 from penstock.brokers.relay_depths import relay_ahead
 from penstock.config import load
 from penstock.extensions.catalogue.pacing import Outcome, Pace, PaceBounds

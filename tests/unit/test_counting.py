@@ -2,7 +2,7 @@
 
 from contextlib import asynccontextmanager
 
-from penstock.core.report import tell_crashed, tell_rescued, tell_stale
+from penstock.core.settle import tell_crashed, tell_rescued, tell_stale
 from penstock.events import Events
 from penstock.model import Release
 from penstock.observe.counter import Counter

@@ -7,8 +7,7 @@ import pytest
 
 from penstock.errors import PermanentError, ThrottledError, TransientError
 from penstock.limits.circuits import Reply, judged
-from penstock.limits.permits import LimiterBusy, Permits
-from penstock.limits.waiting_line import Waiter, WaitingLine
+from penstock.limits.permits import LimiterBusy, Permits, Waiter, WaitingLine
 from penstock.storage.limits import Grant
 
 

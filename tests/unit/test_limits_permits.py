@@ -77,7 +77,7 @@ async def test_the_store_is_asked_again_before_the_next_permit_is_due(monkeypatc
 async def test_permits_that_a_frozen_process_wakes_up_with_are_not_used(monkeypatch, pool_of):
     clock = Frozen()
     monkeypatch.setattr(permits, "monotonic", clock)
-    monkeypatch.setattr("penstock.limits.key_budget.monotonic", clock)
+    monkeypatch.setattr("penstock.limits.limiter.monotonic", clock)
     freezes = iter([10.0, 0.0])
     pool = pool_of(lambda: setattr(clock, "now", clock.now + next(freezes)))
     await Limiters(pool, Events()).of("k").acquire()

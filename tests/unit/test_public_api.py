@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import penstock
-from penstock.core.noun import Noun
+from penstock.core.app import Noun
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.adaptation.claim_size import claim_size, ewma, pause_seconds
+from penstock.adaptation.claims import claim_size, ewma, pause_seconds
 from penstock.config import load, origin
 from penstock.core.payload import clean_text, decode, encode
 from penstock.core.retry import ErrorClass, RetryPolicy, classify, retry_after_seconds

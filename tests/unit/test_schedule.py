@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import InvalidDefinition
 from penstock.schedules.fire_times import in_words
-from penstock.schedules.schedule import (
+from penstock.schedules.scheduling import (
     FIRES_PER_PLAN,
     ScheduleDefinition,
     fire_key,

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from penstock import brokers as transports
-from penstock.adaptation.claim_size import pause_seconds
+from penstock.adaptation.claims import pause_seconds
 from penstock.brokers.broker_watch import BrokerWatch
 from penstock.brokers.collecting import Collector
 from penstock.brokers.envelope import Envelope, job_id_of, trace_of
@@ -22,7 +22,7 @@ from penstock.brokers.relay_depths import FIRST, Depths
 from penstock.brokers.stage_transports import BrokerStage, broker_stage
 from penstock.brokers.transport import BrokerAway, BrokerRefused, Outgoing, Transport, urgency
 from penstock.config import Settings
-from penstock.core.link_watch import LinkWatch
+from penstock.core.outage import LinkWatch
 from penstock.core.turns import Turns
 from penstock.events import Events
 from penstock.failpoints import Failpoints

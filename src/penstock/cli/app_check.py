@@ -19,7 +19,7 @@ from penstock.control.schema import Brought
 from penstock.errors import PenstockError, UsageError
 
 # Between the command line and the user's module stand only frames like these, which tell nobody anything.
-_NOT_THE_USERS = ("importlib", "penstock/core/reference.py", "penstock/core/loading.py")
+_NOT_THE_USERS = ("importlib", "penstock/core/loading.py", "penstock/core/loading.py")
 
 
 async def check(reference: str, only: Sequence[str] = ()) -> Brought:

@@ -19,8 +19,7 @@ from penstock.console.live.live import Live
 from penstock.core.loading import load_app
 from penstock.errors import PenstockError
 from penstock.events import Events
-from penstock.fleet.channel import Channel
-from penstock.fleet.parent import die_with, leave_signals_to_the_parent
+from penstock.fleet.channel import Channel, die_with, leave_signals_to_the_parent
 from penstock.observe.logs import log_subscriber
 
 

@@ -11,9 +11,8 @@ import orjson
 
 from penstock import lifecycle
 from penstock.core.app import App
-from penstock.core.handles import Task
+from penstock.core.handles import Task, is_part_of_action, require_all, tell_reprocessed
 from penstock.core.payload import encode
-from penstock.core.task_moves import is_part_of_action, require_all, tell_reprocessed
 from penstock.errors import IllegalMove, InvalidSetting, TaskNotFound, UsageError, WaitTimeout
 from penstock.insight.task_views import require_pipeline
 from penstock.lifecycle import State

@@ -6,8 +6,7 @@ event. ``by`` names who does it.
 
 from penstock.brokers import dead_messages, message_replays
 from penstock.control import clearing, dead_letters, jobs, lanes, limits, preferences, schedules, stages, tasks
-from penstock.core.app import App
-from penstock.core.noun import Noun, OfApp
+from penstock.core.app import App, Noun, OfApp
 
 
 class TaskControl(Noun):

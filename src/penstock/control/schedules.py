@@ -5,8 +5,15 @@ from typing import Any
 from penstock.core.app import App
 from penstock.errors import UnknownTask, UsageError
 from penstock.observe.changes import tell_steered
-from penstock.schedules.schedule import ScheduleDefinition, next_fire
-from penstock.schedules.scheduling import ScheduleView, new_row, not_known, show, times_of
+from penstock.schedules.scheduling import (
+    ScheduleDefinition,
+    ScheduleView,
+    new_row,
+    next_fire,
+    not_known,
+    show,
+    times_of,
+)
 from penstock.storage import schedules
 
 

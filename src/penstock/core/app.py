@@ -1,9 +1,11 @@
-"""The application as the engine sees it. There is one: :class:`penstock.application.Penstock`."""
+"""The application as the engine sees it, and how functions on it become methods of an object that has one. There is one
+application: :class:`penstock.application.Penstock`.
+"""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from functools import partial, update_wrapper
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from penstock.config import Settings
 from penstock.events import Events
@@ -17,7 +19,11 @@ if TYPE_CHECKING:
     from penstock.core.jobs import Job
     from penstock.storage.limits import LimitView
 
+
 Value = TypeVar("Value")
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+Connection = Any
 
 
 class Standing(Protocol):
@@ -40,8 +46,8 @@ class Counts(Protocol):
         """After a change was stored."""
 
 
-class App(ABC):
-    """A class and not a protocol: what a reference on the command line names is checked against it."""
+class App(Protocol):
+    """Its one implementation names it as a base: by that a reference on the command line is checked."""
 
     name: str
     events: Events
@@ -54,41 +60,26 @@ class App(ABC):
     registers: bool
 
     @property
-    @abstractmethod
     def settings(self) -> Settings: ...
 
     @property
-    @abstractmethod
     def waiter(self) -> "Waiter": ...
 
     @property
-    @abstractmethod
     def counted_in_redis(self) -> "Counts": ...
 
-    @abstractmethod
     def use(self, settings: Settings, events: Events, *, registers: bool = True) -> None: ...
 
-    @abstractmethod
     async def open(self) -> None: ...
 
-    @abstractmethod
     async def close(self) -> None: ...
 
-    @abstractmethod
     async def database_url(self) -> str: ...
 
-    @abstractmethod
     def connection(self) -> AbstractAsyncContextManager[Any]: ...
 
-    @abstractmethod
-    def add_stage(
-        self, pipeline: "PipelineDefinition", function: Callable[..., Any], name: str, policy: Mapping[str, Any]
-    ) -> None: ...
-
-    @abstractmethod
     async def enqueue(self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any) -> "Task[Any]": ...
 
-    @abstractmethod
     async def store(
         self,
         pipeline: "PipelineDefinition",
@@ -97,7 +88,6 @@ class App(ABC):
         connection: Any = None,
     ) -> "Task[Any]": ...
 
-    @abstractmethod
     async def store_many(
         self,
         pipeline: "PipelineDefinition",
@@ -110,14 +100,43 @@ class App(ABC):
         callback: "Callback | None" = None,
     ) -> "Job": ...
 
-    @abstractmethod
     def task_by_id(self, task_id: int) -> "Task[Any]": ...
 
-    @abstractmethod
     def hint_due(self, pipeline: str) -> bool: ...
 
-    @abstractmethod
     def on_side_loop(self, work: "Callable[[App], Coroutine[Any, Any, Value]]") -> Value: ...
 
-    @abstractmethod
     async def wake_all(self) -> None: ...
+
+
+class Noun:
+    """Functions about one kind of object, with the application filled in."""
+
+    __slots__ = ("app",)
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+
+class OfApp(Generic[Given, Answer]):
+    """``pause = OfApp(jobs.pause)`` in a ``Noun`` is a method: a function whose first argument is the application."""
+
+    def __init__(self, function: Callable[Concatenate[App, Given], Answer]) -> None:
+        self.function = function
+
+    def __get__(self, noun: Noun, kind: type[Noun]) -> Callable[Given, Answer]:
+        return update_wrapper(partial(self.function, noun.app), self.function)
+
+
+class OfDatabase(Generic[Given, Answer]):
+    """The same for a function whose first argument is a connection: one of the application's pool, for this call."""
+
+    def __init__(self, function: Callable[Concatenate[Connection, Given], Coroutine[Any, Any, Answer]]) -> None:
+        self.function = function
+
+    def __get__(self, noun: Noun, kind: type[Noun]) -> Callable[Given, Coroutine[Any, Any, Answer]]:
+        async def ask(*args: Given.args, **options: Given.kwargs) -> Answer:
+            async with noun.app.connection() as connection:
+                return await self.function(connection, *args, **options)
+
+        return update_wrapper(ask, self.function)

@@ -13,7 +13,7 @@ import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from penstock.core.typed_json import Mismatch, TypedJson, is_plain, sentence, short
+from penstock.core.payload import Mismatch, TypedJson, is_plain, sentence, short
 from penstock.errors import InvalidArguments, InvalidDefinition, PermanentError
 
 

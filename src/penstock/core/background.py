@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 from penstock.core.app import App
 from penstock.core.context import Context
 from penstock.core.define import PipelineDefinition
-from penstock.core.enqueue import Callback, EnqueueOptions, enqueue_sync
-from penstock.core.fan_in import callback_of
+from penstock.core.enqueue import Callback, EnqueueOptions, callback_of, enqueue_sync
 from penstock.core.handles import Task
 from penstock.core.jobs import Job
 from penstock.core.tracing import current_trace
@@ -201,14 +200,11 @@ class Decorator:
 class Pipeline(Enqueueable[Any, Any]):
     """A pipeline under construction: each ``@pipeline.stage`` adds the next stage."""
 
-    def __init__(self, app: App, definition: PipelineDefinition, chosen: EnqueueOptions) -> None:
-        super().__init__(app, definition, chosen)
-
     def stage(self, name: str | None = None, **policy: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """The first stage takes the arguments of ``enqueue``; each later one the result of the stage before."""
 
         def add(function: Callable[..., Any]) -> Callable[..., Any]:
-            self._app.add_stage(self.pipeline, function, name or function.__name__, policy)
+            self.pipeline.add_stage(function, name or function.__name__, **policy)
             return function
 
         return add

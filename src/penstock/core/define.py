@@ -1,7 +1,7 @@
 """What a developer declares: stages with their policy, and pipelines made of them."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal
@@ -10,17 +10,48 @@ import orjson
 
 from penstock.core.arguments import Arguments
 from penstock.core.context import Context
-from penstock.core.offer import Offer
+from penstock.core.payload import TypedJson, returned_by
 from penstock.core.retry import RetryPolicy
-from penstock.core.typed_json import TypedJson, returned_by
 from penstock.errors import InvalidDefinition, UsageError
 from penstock.model import LONGEST_TIMEOUT_SECONDS, seconds
 
+OptionKind = Literal["text", "number", "flag", "order"]
 Execution = Literal["async", "thread", "process"]
 CheckOptions = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 LONGEST_POLL_SECONDS = 3600.0
 ANYTHING = TypedJson(Any)
 _SHOWN = ("execution", "pool", "order", "batch", "throttle", "poll_seconds", "timeout_seconds", "version")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One field of a form. ``order``: some of ``choices``, in the order in which they are to be taken."""
+
+    name: str
+    kind: OptionKind
+    label: str
+    help: str
+    default: Any = None
+    choices: tuple[str, ...] = ()
+
+
+def _no_options() -> Sequence[Option]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """``options`` is asked when somebody looks, since choices may depend on settings.
+
+    ``roles_of`` takes headings and what was given (role → heading, None: no column), and answers role → index.
+    ``problems_of`` takes that and the cells of a row, and says what is wrong with them: (role or None, sentence).
+    """
+
+    about: str
+    roles: Sequence[str] = ()
+    options: Callable[[], Sequence[Option]] = _no_options
+    roles_of: Callable[[Sequence[str], Mapping[str, Any] | None], Mapping[str, int]] | None = None
+    problems_of: Callable[[Mapping[str, int], Sequence[str]], Iterable[tuple[str | None, str]]] | None = None
 
 
 def is_internal(pipeline: str) -> bool:
@@ -88,16 +119,10 @@ def define_stage(
     name: str,
     position: int,
     isolated: bool = False,
-    pool: int | None = None,
-    order: int | None = None,
-    batch: int | None = None,
-    throttle: int | None = None,
     poll: float | timedelta | None = None,
     timeout: float | timedelta | None = None,
-    max_attempts: int | None = None,
-    max_running: int | None = None,
     retry: RetryPolicy | None = None,
-    version: str | None = None,
+    **policy: Any,
 ) -> StageDefinition:
     """How it is executed follows from the function: async on the loop, sync in a thread, isolated in a process."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -117,16 +142,10 @@ def define_stage(
         arguments=Arguments(name, function, Context),
         returns=returned_by(function),
         execution=execution,
-        pool=pool,
-        order=order,
-        batch=batch,
-        throttle=throttle,
         poll_seconds=None if poll is None else seconds(poll),
         timeout_seconds=None if timeout is None else seconds(timeout),
-        max_attempts=max_attempts,
-        max_running=max_running,
         retry=retry or RetryPolicy(),
-        version=version,
+        **policy,
     )
 
 
@@ -146,6 +165,11 @@ class PipelineDefinition:
     offer: Offer | None = None
     # Refuses options that a job must not have, and answers them with what was left out; called before a job is stored.
     check_options: CheckOptions | None = None
+
+    def add_stage(self, function: Callable[..., Any], name: str, **policy: Any) -> None:
+        if any(stage.name == name for stage in self.stages):
+            raise InvalidDefinition(what=f"Pipeline {self.name!r}", problem=f"it has two stages called {name!r}")
+        self.stages.append(define_stage(function, pipeline=self.name, name=name, position=len(self.stages), **policy))
 
     @property
     def about(self) -> str:

@@ -28,6 +28,9 @@ _CHUNK_ROWS = 1_000
 _COPY_ROWS = 20_000
 # In the input of a callback, for the job's id and counts.
 _PASSED_BYTES = 1024
+# What a callback gets if its handler has parameters of these names and the caller gave no values for them.
+_COUNTED = ("total", "done", "error", "not_found", "skipped", "cancelled")
+PASSED: Mapping[str, Any] = {"job": 2**63 - 1, "counts": dict.fromkeys(_COUNTED, 2**63 - 1)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,3 +302,39 @@ def _with_trace(options: EnqueueOptions) -> EnqueueOptions:
     if options.trace is not None or (trace := current_trace()) is None:
         return options
     return replace(options, trace=trace)
+
+
+def callback_of(then: PipelineDefinition, arguments: Mapping[str, Any], options: EnqueueOptions) -> Callback:
+    """The arguments are checked as an enqueue of that task checks them. The duty that calls it may run in a process
+    that does not know the task, so everything it needs is decided here."""
+    for name, value in (("idempotency_key", options.idempotency_key), ("job", options.job_id)):
+        if value is not None:
+            raise UsageError(
+                f"The callback {then.name!r} was given {name} = {value!r}: it belongs to the job it ends, and is"
+                " enqueued once for it. Leave the option out."
+            )
+    checking = then.first.arguments
+    passed = {name: value for name, value in PASSED.items() if name in checking.names and name not in arguments}
+    values = checking.check({**arguments, **passed})
+    kept = {name: value for name, value in values.items() if name not in passed}
+    stored = encode(
+        {"pipeline": then.name, "arguments": kept, "options": {**_stored(options), "passes": sorted(passed)}},
+        what=f"callback {then.name!r}",
+        limit_bytes=2 * MAX_INPUT_BYTES,
+    )
+    return Callback(pipeline=then, stored=stored)
+
+
+def _stored(options: EnqueueOptions) -> dict[str, Any]:
+    chosen: dict[str, Any] = {
+        "priority": priority_number(options.priority),
+        "delay_seconds": None if options.delay is None else seconds(options.delay),
+        "run_at": None if options.run_at is None else options.run_at.astimezone(UTC).isoformat(),
+        "unique_key": options.unique_key,
+        "lane": options.lane,
+        "owner": options.owner,
+        "max_attempts": options.max_attempts,
+        "timeout_seconds": None if options.timeout is None else seconds(options.timeout),
+        "trace": options.trace,
+    }
+    return {name: value for name, value in chosen.items() if value is not None}

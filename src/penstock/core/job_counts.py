@@ -1,4 +1,6 @@
-"""What a job's tasks came to, and the state that follows: one reading for handles, CLI and pages."""
+"""What a job's tasks came to, and the state that follows: one reading for handles, CLI and pages. And what it was
+submitted with.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -6,7 +8,7 @@ from typing import Any
 
 from penstock.errors import JobNotFound
 from penstock.lifecycle import JobState
-from penstock.storage import reads
+from penstock.storage import jobs, reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,3 +43,11 @@ def counts_of(moved: Mapping[str, Any]) -> JobCounts:
 
 def state_of(moved: Mapping[str, Any]) -> JobState:
     return JobState[moved["state"]]
+
+
+async def metadata_of(connection: Any, job_id: int) -> Mapping[str, Any]:
+    job = await jobs.get(connection, job_id)
+    if job is None:
+        raise JobNotFound(job_id)
+    metadata: Mapping[str, Any] = job["metadata"]
+    return metadata

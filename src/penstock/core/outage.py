@@ -1,11 +1,12 @@
-"""Asking a database that may be away for a while, for those who wait for a task or a job."""
+"""Asking a database that may be away for a while, for those who wait for a task or a job, and telling of links that are
+lost and back.
+"""
 
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from penstock.core.link_watch import LinkWatch
 from penstock.errors import DatabaseLoginRefused, DatabaseMissing
 from penstock.events import Events
 from penstock.storage.database import passing
@@ -15,8 +16,28 @@ from penstock.storage.dialer import address
 ANSWER_SECONDS = 2.0
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
-
 Answer = TypeVar("Answer")
+
+
+class LinkWatch:
+    """One per link and the loop that owns it. ``works`` may be called after every answer: it costs one look."""
+
+    __slots__ = ("_events", "_link", "_lost")
+
+    def __init__(self, events: Events, link: str) -> None:
+        self._events = events
+        self._link = link
+        self._lost = False
+
+    def lost(self, error: BaseException) -> None:
+        self._lost = True
+        self._events.emit("database.lost", link=self._link, error=str(error) or type(error).__name__)
+
+    def works(self) -> None:
+        """The server answered over this link."""
+        if self._lost:
+            self._lost = False
+            self._events.emit("database.back", link=self._link)
 
 
 class NoAnswerInTime(Exception):
@@ -50,9 +71,9 @@ class Outage:
         while True:
             try:
                 answer = await self._once(question, until)
+            except NoAnswerInTime:
+                raise
             except Exception as error:
-                if isinstance(error, NoAnswerInTime):
-                    raise
                 pause = self.failed(error)
             else:
                 self.answered()

@@ -5,7 +5,7 @@ on: the service looks with each request, retention with each run.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -88,18 +88,12 @@ def counting(stored: Mapping[str, Stored], settings: Settings) -> dict[str, Valu
             default = values[one.follows].value
         found = stored.get(name)
         problem = None if found is None else problem_of(one, found.value)
-        if found is None or problem is not None:
-            ignored = None if found is None else f"{found.value!r} is stored, which does not count: {problem}."
-            values[name] = Value(name=name, about=one.about, value=default, default=default, ignored=ignored)
-            continue
-        values[name] = Value(
-            name=name,
-            about=one.about,
-            value=found.value,
-            default=default,
-            changed_by=found.changed_by,
-            changed_at=found.changed_at,
-        )
+        value = Value(name=name, about=one.about, value=default, default=default)
+        if found is not None and problem is None:
+            value = replace(value, value=found.value, changed_by=found.changed_by, changed_at=found.changed_at)
+        elif found is not None:
+            value = replace(value, ignored=f"{found.value!r} is stored, which does not count: {problem}.")
+        values[name] = value
     return values
 
 

@@ -2,22 +2,27 @@
 
 A flush starts as soon as the one before is done: batches are small when the worker is idle and large under load.
 A batch is kept until the database has taken it or said that its leases are not current any more.
+
+Whoever settles (the settler, a transaction of a handler, burial, rescue) tells here what became of the tasks, as the
+database answered it: so logs, counters and outside listeners hear of every ending once and of no ending that was
+refused.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import asyncpg
 
 from penstock.config import Settings
-from penstock.core.link_watch import LinkWatch
+from penstock.core.outage import LinkWatch
 from penstock.core.payload import clean_text, encode
-from penstock.core.report import tell_advanced, tell_finished, tell_released, tell_stale
+from penstock.core.run import VERSION_SKEW
 from penstock.events import Events
 from penstock.failpoints import Failpoints
 from penstock.lifecycle import State
-from penstock.model import Advance, Finish, Release, Settlement
+from penstock.model import Advance, Claimed, Finish, Release, Settlement
 from penstock.storage import queue
 from penstock.storage.database import LOST, Link, passing
 
@@ -28,33 +33,31 @@ _TRIES = 3
 _PARK_SECONDS = 1.0
 
 Kind = TypeVar("Kind", Finish, Advance, Release)
+# Ends and ways back that somebody asked for: nothing failed.
+_PLANNED = frozenset({"NOT_FOUND", "SKIPPED", "CANCELLED", "snooze", "not_found", VERSION_SKEW})
+_Ended = tuple[int, State, int]  # stage, state, task
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Settler:
     """Owns one connection."""
 
-    def __init__(
-        self,
-        *,
-        link: Link,
-        worker: int,
-        settings: Settings,
-        events: Events,
-        failpoints: Failpoints,
-    ) -> None:
-        self._link = link
-        self._worker = worker
-        self._settings = settings
-        self._events = events
-        self._watch = LinkWatch(events, "settle")
-        self._failpoints = failpoints
-        self._waiting: list[Settlement] = []
-        self._wake = asyncio.Event()
-        self._idle = asyncio.Event()
+    link: Link
+    worker: int
+    settings: Settings
+    events: Events
+    failpoints: Failpoints
+    stale: int = 0
+    _watch: LinkWatch = field(init=False)
+    _waiting: list[Settlement] = field(default_factory=list)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _idle: asyncio.Event = field(default_factory=asyncio.Event)
+    # Put aside by the flush under way: not settled yet.
+    _parked: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._watch = LinkWatch(self.events, "settle")
         self._idle.set()
-        self.stale = 0
-        # Put aside by the flush under way: not settled yet.
-        self._parked: set[int] = set()
 
     def add(self, settlement: Settlement) -> None:
         self._waiting.append(settlement)
@@ -157,47 +160,47 @@ class Settler:
         await asyncio.sleep(_PAUSES_SECONDS[min(tries, len(_PAUSES_SECONDS) - 1)])
 
     async def _finish(self, batch: list[Finish], repeated: bool) -> None:
-        self._failpoints.hit("before_settle", self._link.drop)
-        async with self._link.guarded() as connection:
-            current = await queue.finish(connection, self._worker, batch)
-            self._failpoints.hit("after_settle_commit", self._link.drop)
+        self.failpoints.hit("before_settle", self.link.drop)
+        async with self.link.guarded() as connection:
+            current = await queue.finish(connection, self.worker, batch)
+            self.failpoints.hit("after_settle_commit", self.link.drop)
             stale: list[Finish] = []
             if current < len(batch):
                 ours = await queue.settled_before(connection, batch)
                 stale = [one for one in batch if one.task_id not in ours]
         self._tell_stale(stale)
         gone = frozenset(one.task_id for one in stale)
-        tell_finished(self._events, batch if not gone else [one for one in batch if one.task_id not in gone])
+        tell_finished(self.events, batch if not gone else [one for one in batch if one.task_id not in gone])
 
     async def _advance(self, batch: list[Advance], repeated: bool) -> None:
-        self._failpoints.hit("before_settle", self._link.drop)
-        async with self._link.guarded() as connection:
-            current = await queue.advance(connection, self._worker, batch)
-            self._failpoints.hit("after_settle_commit", self._link.drop)
+        self.failpoints.hit("before_settle", self.link.drop)
+        async with self.link.guarded() as connection:
+            current = await queue.advance(connection, self.worker, batch)
+            self.failpoints.hit("after_settle_commit", self.link.drop)
         # After a lost answer the rows may have moved already, which is what was wanted.
         if len(current) < len(batch) and not repeated:
             self._tell_stale([one for one in batch if one.task_id not in current])
-        tell_advanced(self._events, batch, current)
+        tell_advanced(self.events, batch, current)
 
     async def _release(self, batch: list[Release], repeated: bool) -> None:
-        self._failpoints.hit("before_settle", self._link.drop)
-        async with self._link.guarded() as connection:
+        self.failpoints.hit("before_settle", self.link.drop)
+        async with self.link.guarded() as connection:
             current = await queue.release(
                 connection,
-                self._worker,
+                self.worker,
                 batch,
-                crash_limit=self._settings.crash_limit,
-                rescue_limit=self._settings.rescue_limit,
+                crash_limit=self.settings.crash_limit,
+                rescue_limit=self.settings.rescue_limit,
             )
-            self._failpoints.hit("after_settle_commit", self._link.drop)
+            self.failpoints.hit("after_settle_commit", self.link.drop)
         if len(current) < len(batch) and not repeated:
             self._tell_stale([one for one in batch if one.task_id not in current])
-        tell_released(self._events, batch, current)
+        tell_released(self.events, batch, current)
 
     def _tell_stale(self, refused: Sequence[Settlement]) -> None:
         if refused:
             self.stale += len(refused)
-            tell_stale(self._events, refused)
+            tell_stale(self.events, refused)
 
 
 def _refused(settlement: Settlement, error: Exception) -> Finish:
@@ -209,3 +212,80 @@ def _refused(settlement: Settlement, error: Exception) -> Finish:
     }
     described = encode(text, what="error", limit_bytes=64 * 1024)
     return Finish(settlement.task_id, settlement.lease, settlement.stage, State.ERROR, None, described)
+
+
+def tell_finished(events: Events, ended: Iterable[Finish]) -> None:
+    _tell(events, ((one.stage, one.status, one.task_id) for one in ended))
+
+
+def tell_advanced(events: Events, batch: Sequence[Advance], answer: Mapping[int, bool]) -> None:
+    """``answer``: task → whether it ended because somebody had cancelled it."""
+    by_stage: dict[int, list[int]] = {}
+    for one in batch:
+        if answer.get(one.task_id) is False:
+            by_stage.setdefault(one.stage, []).append(one.task_id)
+    for stage, task_ids in by_stage.items():
+        events.emit("tasks.advanced", stage=stage, count=len(task_ids), tasks=task_ids)
+    _tell(events, ((one.stage, State.CANCELLED, one.task_id) for one in batch if answer.get(one.task_id)))
+
+
+def tell_released(events: Events, batch: Sequence[Release], answer: Mapping[int, int]) -> None:
+    """``answer``: task → the state it ended in, 0 where it waits again."""
+    waiting: dict[tuple[int, str | None], list[int]] = {}
+    for one in batch:
+        if answer.get(one.task_id) == State.PENDING:
+            waiting.setdefault((one.stage, one.cause), []).append(one.task_id)
+    for (stage, cause), task_ids in waiting.items():
+        events.emit("tasks.released", stage=stage, cause=cause, count=len(task_ids), tasks=task_ids)
+    _tell(events, ((one.stage, State(answer[one.task_id]), one.task_id) for one in batch if answer.get(one.task_id)))
+
+
+def tell_stale(events: Events, refused: Iterable[Settlement]) -> None:
+    """Settlements whose lease was not the current one any more."""
+    for stage, task_ids in _by_stage(refused).items():
+        events.emit("tasks.stale", stage=stage, count=len(task_ids), tasks=task_ids)
+
+
+def tell_crashed(events: Events, released: Iterable[Release], *, worker: int) -> None:
+    for stage, task_ids in _by_stage(released).items():
+        events.emit("tasks.crashed", stage=stage, worker=worker, count=len(task_ids), tasks=task_ids)
+
+
+def tell_rescued(events: Events, released: Iterable[Release], *, worker: int) -> None:
+    for stage, task_ids in _by_stage(released).items():
+        events.emit("tasks.rescued", stage=stage, worker=worker, count=len(task_ids), tasks=task_ids)
+
+
+def _by_stage(settlements: Iterable[Settlement]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for one in settlements:
+        found.setdefault(one.stage, []).append(one.task_id)
+    return found
+
+
+def _tell(events: Events, ended: Iterable[_Ended]) -> None:
+    by_end: dict[tuple[int, State], list[int]] = {}
+    for stage, state, task_id in ended:
+        by_end.setdefault((stage, state), []).append(task_id)
+    for (stage, state), task_ids in by_end.items():
+        events.emit("tasks.finished", stage=stage, state=State(state).name, count=len(task_ids), tasks=task_ids)
+
+
+def tell_failed(events: Events, claimed: Claimed, settlement: Settlement, label: str) -> bool:
+    """A run that failed, and whether that is an error of the stage. The reason that a handler gives for an ending it
+    planned is no failure."""
+    if not isinstance(settlement, Finish | Release) or settlement.error is None:
+        return False
+    then = settlement.status.name if isinstance(settlement, Finish) else settlement.cause
+    if then in _PLANNED:
+        return False
+    events.emit(
+        "tasks.failed",
+        task=claimed.task_id,
+        stage=label,
+        attempt=claimed.attempt + 1,
+        max_attempts=claimed.max_attempts,
+        then=then,
+        error=settlement.error,
+    )
+    return isinstance(settlement, Finish) or settlement.burned

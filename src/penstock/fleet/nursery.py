@@ -17,8 +17,7 @@ from contextlib import suppress
 
 import orjson
 
-from penstock.fleet.channel import Channel
-from penstock.fleet.parent import die_with
+from penstock.fleet.channel import Channel, die_with
 from penstock.fleet.process import Orders, run
 
 _LARGEST_ORDERS_BYTES = 128 * 1024

@@ -24,8 +24,7 @@ from penstock.core.stage import served_stages
 from penstock.errors import PenstockError
 from penstock.events import Events
 from penstock.failpoints import Failpoints
-from penstock.fleet.channel import Channel
-from penstock.fleet.parent import die_with, leave_signals_to_the_parent
+from penstock.fleet.channel import Channel, die_with, leave_signals_to_the_parent
 from penstock.observe.changes import Changes
 from penstock.observe.counter import Timings
 from penstock.observe.observers import observers
@@ -111,7 +110,7 @@ async def _serve(orders: Orders, slots: Slots) -> None:
         """Returns the grace when told to stop; a vanished supervisor ends the process at once."""
         async for message in channel.messages():
             runner.cancel(dict(message.get("cancel", ())))
-            runner.give_back(dict(message.get("wait", ())))
+            runner.handing_back.withdrawn(dict(message.get("wait", ())))
             if "stop" in message:
                 return float(message["stop"])
         os._exit(1)

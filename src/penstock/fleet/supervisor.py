@@ -17,11 +17,10 @@ from penstock.config import Settings
 from penstock.errors import UsageError
 from penstock.events import Events
 from penstock.failpoints import Failpoints
-from penstock.fleet.burial import give_back
 from penstock.fleet.heartbeat import Heart
 from penstock.fleet.nursery import Nursery
 from penstock.fleet.process import SETUP_EXIT, Blueprint
-from penstock.fleet.runner_process import RunnerProcess
+from penstock.fleet.runner_process import RunnerProcess, give_back
 from penstock.storage import workers
 from penstock.storage.database import DATABASE_FAULTS, Link
 from penstock.storage.workers import Heartbeat

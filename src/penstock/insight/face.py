@@ -3,8 +3,7 @@
 from penstock.brokers import dead_messages
 from penstock.control import dead_letters, lanes, limits
 from penstock.core import preferences
-from penstock.core.app import App
-from penstock.core.noun import Noun, OfApp, OfDatabase
+from penstock.core.app import App, Noun, OfApp, OfDatabase
 from penstock.insight import (
     doctor,
     error_groups,

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from penstock.core.version_skew import CAUSE
+from penstock.core.run import VERSION_SKEW
 from penstock.insight.worker_views import processors_by_state
 from penstock.lifecycle import JobState
 from penstock.observe.wording import rate, span, stage_label
@@ -54,7 +54,7 @@ _NOT_DUE: dict[str | None, Reason] = {
     "database": Reason.RETRY,
     "not_found": Reason.RETRY,
     "throttled": Reason.THROTTLED,
-    CAUSE: Reason.VERSION_SKEW,
+    VERSION_SKEW: Reason.VERSION_SKEW,
 }
 # It waits for its `run_at`.
 LATER = frozenset({*_NOT_DUE.values(), Reason.SNOOZED})

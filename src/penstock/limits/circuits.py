@@ -11,7 +11,7 @@ from typing import Any
 from penstock.core.retry import ErrorClass, RetryPolicy, classify, http_status
 from penstock.errors import ThrottledError
 from penstock.events import Events
-from penstock.limits.known_limits import KnownLimits
+from penstock.limits.budgets import KnownLimits
 from penstock.limits.permits import LimiterBusy
 from penstock.storage import circuits
 from penstock.storage.database import DATABASE_FAULTS

@@ -3,18 +3,18 @@
 Handlers that wait queue up here and one loop asks for all of them, so a bunch is as large as the demand of
 the moment (16 at most) and nothing is kept in stock. A bunch may reach a few hundredths of a second ahead:
 each permit carries the moment it is for, so that a key with a burst of 1 loses nothing to round trips. What was
-leased and not used in time is thrown away; it is never used late in a heap. Lanes take turns (``waiting_line``).
+leased and not used in time is thrown away; it is never used late in a heap. Lanes take turns.
 """
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
+from typing import Any
 
 from penstock.errors import InvalidSetting, PenstockError, ThrottledError
-from penstock.limits.waiting_line import Waiter, WaitingLine
 from penstock.storage.database import DATABASE_FAULTS
 from penstock.storage.limits import Grant
 
@@ -31,8 +31,80 @@ _LOOK_AGAIN_SECONDS = 0.5
 # Tasks sent away come back one by one over this time, a little faster than the rate: no permit is left over.
 _SPREAD_SECONDS, _SPREAD_SHARE = 60.0, 0.8
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 1.0
-
 Take = Callable[[Sequence[int], float], Awaitable[Grant]]
+
+
+@dataclass(slots=True, eq=False)
+class Waiter:
+    weight: int
+    lane: Hashable
+    permit: asyncio.Future[Any]
+
+
+class WaitingLine:
+    """Who waits, in the order they are served: lanes take turns, one request each. Adding and removing cost the same
+    however many wait.
+
+    A lane with ten thousand waiters does not stand before the single one of another lane. Who comes again, because its
+    permit became void, has had its turn and goes first.
+    """
+
+    def __init__(self) -> None:
+        # Lanes in the order of their turns; a dict keeps the order of coming and forgets quickly.
+        self._lanes: dict[Hashable, dict[Waiter, None]] = {}
+        self._again: dict[Waiter, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._again) + sum(len(lane) for lane in self._lanes.values())
+
+    def __contains__(self, waiter: Waiter) -> bool:
+        return waiter in self._again or waiter in self._lanes.get(waiter.lane, ())
+
+    def __iter__(self) -> Iterator[Waiter]:
+        """In the order of service. To be read before anything changes."""
+        yield from self._again
+        turns = [iter(lane) for lane in self._lanes.values()]
+        while turns:
+            left = []
+            for turn in turns:
+                waiter = next(turn, None)
+                if waiter is not None:
+                    yield waiter
+                    left.append(turn)
+            turns = left
+
+    def add(self, waiter: Waiter, *, again: bool = False) -> None:
+        if again:
+            self._again[waiter] = None
+        else:
+            self._lanes.setdefault(waiter.lane, {})[waiter] = None
+
+    def remove(self, waiter: Waiter) -> None:
+        """It left, or was sent away. Its lane keeps its turn."""
+        self._again.pop(waiter, None)
+        lane = self._lanes.get(waiter.lane)
+        if lane is not None:
+            lane.pop(waiter, None)
+            if not lane:
+                del self._lanes[waiter.lane]
+
+    def served(self, waiter: Waiter) -> None:
+        """It has a permit; the next turn of its lane comes after those of all others."""
+        again = waiter in self._again
+        self.remove(waiter)
+        if not again and waiter.lane in self._lanes:
+            self._lanes[waiter.lane] = self._lanes.pop(waiter.lane)
+
+    def weight_before(self, lane: Hashable) -> int:
+        """What a newcomer of this lane would wait for."""
+        turns = len(self._lanes.get(lane, ()))
+        before = sum(waiter.weight for waiter in self._again)
+        for one in self._lanes.values():
+            for number, waiter in enumerate(one):
+                if number > turns:
+                    break
+                before += waiter.weight
+        return before
 
 
 class LimiterBusy(ThrottledError):

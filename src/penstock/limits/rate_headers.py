@@ -29,7 +29,7 @@ def asked_wait_seconds(
     reference = date_of(given.get("date")) or now or datetime.now(UTC)
     waits = []
     if status is None or status >= 400:
-        waits.append(retry_after_seconds(_retry_after(given), reference))
+        waits.append(retry_after_seconds(given, reference))
     waits.extend(_reset_seconds(given, reference, used_up_only=status != _THROTTLED))
     # A reset that has passed says no more than none at all.
     longest = max((wait for wait in waits if wait is not None and wait > 0), default=None)
@@ -42,10 +42,6 @@ def wait_asked_by(error: BaseException) -> float | None:
     """The same for the exceptions of httpx, requests and aiohttp, which carry the answer."""
     status, headers = http_status(error), http_headers(error)
     return asked_wait_seconds(headers, status) if status is not None and hasattr(headers, "items") else None
-
-
-def _retry_after(given: Mapping[str, str]) -> dict[str, str]:
-    return {"retry-after": given["retry-after"]} if "retry-after" in given else {}
 
 
 def _reset_seconds(given: Mapping[str, str], reference: datetime, *, used_up_only: bool) -> Iterator[float | None]:

@@ -1,6 +1,6 @@
 """Schedules: what is due, and its one fire per time. One function per query of ``sql/schedules.sql``.
 
-Nothing here knows what a cron expression means: ``schedules/schedule.py`` calculates the next times.
+Nothing here knows what a cron expression means: ``schedules/scheduling.py`` calculates the next times.
 """
 
 from collections.abc import Sequence

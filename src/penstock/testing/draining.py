@@ -26,8 +26,8 @@ from penstock.model import Claimed, Finish, Settlement
 from penstock.storage import checkpoints, workers
 from penstock.storage.database import Link
 from penstock.testing import statements as table
-from penstock.upkeep.duties import SweepCancelled
-from penstock.upkeep.fan_in import FanIn
+from penstock.upkeep.duties import sweep_cancelled
+from penstock.upkeep.firing import FanIn
 from penstock.workers.facilities import Facilities
 
 _BATCH = 50
@@ -159,7 +159,6 @@ class _Drainer:
             events=app.events,
             failpoints=Failpoints(),
         )
-        self._sweep = SweepCancelled(events=app.events)
         self._fan_in = FanIn(events=app.events, failpoints=Failpoints())
         self._runs = 0
         self._released = 0
@@ -181,7 +180,7 @@ class _Drainer:
     async def call_back(self) -> int:
         """What upkeep does for jobs that ended or were cancelled; returns how many callbacks were enqueued."""
         async with self._link.guarded() as connection:
-            await self._sweep.run_once(connection)
+            await sweep_cancelled(connection, events=self._app.events)
             return (await self._fan_in.run_once(connection))["called"]
 
     async def fast_forward(self) -> int:

@@ -7,11 +7,10 @@ a worker that dies in the middle leaves a duty that is simply due again later.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, Protocol
-
-import asyncpg
+from typing import Any
 
 from penstock.config import Settings
 from penstock.errors import PenstockError
@@ -21,16 +20,13 @@ from penstock.storage import duties
 from penstock.storage.database import Link, passing
 
 
-class Duty(Protocol):
-    """``run_once`` does a bounded piece of work and returns what it did, as counts."""
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """``run_once`` does a bounded piece of work on a connection and returns what it did, as counts."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def every_seconds(self) -> float: ...
-
-    async def run_once(self, connection: Any) -> dict[str, int]: ...
+    name: str
+    every_seconds: float
+    run_once: Callable[[Any], Awaitable[dict[str, int]]]
 
 
 @cache
@@ -39,12 +35,6 @@ def removals(group: str) -> tuple[Callable[..., Awaitable[Mapping[str, int]]], .
     counts. Entry points of installed packages, because a supervisor imports no application. ``penstock.deleted`` is
     called with the connection, ``penstock.retention`` also with the seconds that tasks of no job are kept."""
     return tuple(one.load() for one in sorted(entry_points(group=group), key=lambda one: one.name))
-
-
-def own_fault(error: asyncpg.PostgresError) -> bool:
-    """Of the callback or schedule that is fired, by its SQLSTATE: our refusals, bad data, constraints, a trigger's
-    `raise`. No other time would do better."""
-    return str(error.sqlstate).startswith(("PK", "22", "23", "P0"))
 
 
 async def in_batches(step: Callable[[int], Awaitable[int]], batch: int, *, most: int | None = None) -> int:
@@ -91,8 +81,6 @@ class Upkeep:
                 if (counts := await self._do(duty)) is not None:
                     done[duty.name] = counts
             except Exception as error:
-                if isinstance(error, asyncio.CancelledError):
-                    raise
                 if not passing(error) and not isinstance(error, PenstockError):
                     self._link.drop()
                 self._events.emit("duty.failed", duty=duty.name, error=f"{type(error).__name__}: {error}")

@@ -7,22 +7,61 @@ A lack of CPUs shortens the slice of work that a claim holds, and so leaves clai
 those in smaller portions would cost more of what is lacking. A lack of memory and errors lower the number of tasks.
 """
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from penstock.adaptation.decision import Decision, shrunk
-from penstock.adaptation.error_spike import ErrorSpike
-from penstock.adaptation.pressure import Load, Pressure
+import psutil
+
+from penstock.adaptation.claims import Decision, ErrorSpike, Load, Pressure, shrunk
 from penstock.config import Settings
 from penstock.core.run import RunningStage
 from penstock.events import Events
-from penstock.workers.load import read_load
 from penstock.workers.measuring import Pace
 
+_PRESSURE = Path("/proc/pressure/cpu")
+_CGROUP = Path("/sys/fs/cgroup")
 _LOOK_SECONDS = 1.0
 _MUCH = 0.25
+
+
+def read_load() -> Load:
+    """Well under a millisecond. What cannot be read counts as no pressure."""
+    return Load(cpu=_cpu(), memory=max(psutil.virtual_memory().percent / 100, _share_of_the_cgroup()))
+
+
+def memory_bytes() -> int:
+    """Of this process alone, without children."""
+    held: int = psutil.Process().memory_info().rss
+    return held
+
+
+def _cpu() -> float:
+    """Share of the last ten seconds in which something waited for a CPU. Where the kernel does not tell, the share of
+    what wants to run that has to wait, after the load average."""
+    try:
+        some = dict(pair.split("=") for pair in _PRESSURE.read_text().partition("\n")[0].split()[1:])
+        return float(some["avg10"]) / 100
+    except (OSError, KeyError, ValueError):
+        wanting = os.getloadavg()[0]
+        cores = os.cpu_count() or 1
+        return 0.0 if wanting <= cores else 1 - cores / wanting
+
+
+def _share_of_the_cgroup() -> float:
+    """A container is killed at its own limit, however much the machine has. Files in the cache can be let go."""
+    try:
+        limit = (_CGROUP / "memory.max").read_text().strip()
+        if limit == "max":
+            return 0.0
+        used = int((_CGROUP / "memory.current").read_text())
+        stat = dict(line.split() for line in (_CGROUP / "memory.stat").read_text().splitlines())
+        return max(0, used - int(stat.get("inactive_file", 0))) / int(limit)
+    except (OSError, ValueError, ZeroDivisionError):
+        return 0.0
 
 
 class Adaptation:

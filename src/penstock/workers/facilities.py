@@ -4,18 +4,19 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import asyncpg
 
 from penstock.brokers.budgets import budgets_of
 from penstock.config import Settings
+from penstock.core import job_counts
 from penstock.core.context import Context, Transaction
 from penstock.core.define import StageDefinition
-from penstock.core.job_metadata import MetadataCache
 from penstock.core.payload import decode
-from penstock.core.report import tell_advanced, tell_finished
 from penstock.core.run import decide_value
+from penstock.core.settle import tell_advanced, tell_finished
 from penstock.core.stage import Stage
 from penstock.errors import DatabaseError, PermanentError, StaleLease, ThrottledError, TransactionLost
 from penstock.events import Events
@@ -27,46 +28,42 @@ from penstock.storage import checkpoints, database, queue, tasks
 
 _CONNECTIONS = 20
 _OWN_CONNECTIONS = 4
+_JOBS_KEPT = 1000
 
 
+@dataclass(kw_only=True, eq=False)
 class Facilities:
     """Opened and closed with the runner. The :class:`penstock.core.run.Runtime` of its stages."""
 
-    def __init__(
-        self,
-        *,
-        settings: Settings,
-        url: str,
-        worker: int,
-        stages: Mapping[int, Stage],
-        events: Events,
-        failpoints: Failpoints,
-        app_reference: str | None,
-        extensions: Sequence[str] = (),
-    ) -> None:
-        self._settings = settings
-        self._url = url
-        self._worker = worker
-        self._stages = stages
-        self._events = events
-        self._failpoints = failpoints
-        self._children = Children(app_reference, extensions=extensions, max_result_bytes=settings.max_result_bytes)
-        self._threads: ThreadPoolExecutor | None = None
-        self._limiters: Limiters | None = None
-        self._pool: database.Pool | None = None
-        self._own: database.Pool | None = None
-        self._metadata: MetadataCache | None = None
-        self.reported: dict[int, dict[str, Any]] = {}
+    settings: Settings
+    url: str
+    worker: int
+    stages: Mapping[int, Stage]
+    events: Events
+    failpoints: Failpoints
+    app_reference: str | None
+    extensions: Sequence[str] = ()
+    reported: dict[int, dict[str, Any]] = field(default_factory=dict)
+    _threads: ThreadPoolExecutor | None = None
+    _limiters: Limiters | None = None
+    _pool: database.Pool | None = None
+    _own: database.Pool | None = None
+    # Of the jobs whose tasks run here: a handler may ask for every row. It never changes, so a process asks once.
+    _metadata: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._children = Children(
+            self.app_reference, extensions=self.extensions, max_result_bytes=self.settings.max_result_bytes
+        )
 
     async def open(self) -> None:
-        self._pool = await database.pool(self._settings, self._url, purpose="handlers", size=_CONNECTIONS, lent=True)
+        self._pool = await database.pool(self.settings, self.url, purpose="handlers", size=_CONNECTIONS, lent=True)
         # Not the handlers' pool: one that holds all its connections in transactions may still ask for a permit.
-        self._own = await database.pool(self._settings, self._url, purpose="runner", size=_OWN_CONNECTIONS)
-        budgets = budgets_of(self._settings, self._own, self._events)
+        self._own = await database.pool(self.settings, self.url, purpose="runner", size=_OWN_CONNECTIONS)
+        budgets = budgets_of(self.settings, self._own, self.events)
         await budgets.open()
-        self._limiters = Limiters(self._own, self._events, budgets=budgets)
-        self._metadata = MetadataCache(self._own.acquire)
-        threads = sum(stage.pool for stage in self._stages.values() if stage.definition.execution == "thread")
+        self._limiters = Limiters(self._own, self.events, budgets=budgets)
+        threads = sum(stage.pool for stage in self.stages.values() if stage.definition.execution == "thread")
         self._threads = ThreadPoolExecutor(max_workers=max(threads, 1), thread_name_prefix="penstock-handler")
 
     async def close(self) -> None:
@@ -93,8 +90,14 @@ class Facilities:
         return self._limiters.of(key, lane)
 
     async def job_metadata(self, job_id: int) -> Mapping[str, Any]:
-        assert self._metadata is not None
-        return await self._metadata.of(job_id)
+        found = self._metadata.get(job_id)
+        if found is None:
+            async with self.pool.acquire() as connection:
+                found = await job_counts.metadata_of(connection, job_id)
+            if len(self._metadata) >= _JOBS_KEPT:
+                self._metadata.pop(next(iter(self._metadata)))
+            self._metadata[job_id] = found
+        return found
 
     async def result_of(self, task_id: int, stage: str) -> Any:
         async with self._asking() as connection:
@@ -103,18 +106,18 @@ class Facilities:
     @asynccontextmanager
     async def _asking(self) -> AsyncIterator[Any]:
         """A question on a handler's behalf: a database that is away is not the handler's fault."""
-        with database.translated(self._url):
+        with database.translated(self.url):
             async with self.pool.acquire() as connection:
                 yield connection
 
     async def fetch_earlier(self, claimed: Claimed) -> None:
-        origin = self._stages[claimed.stage].origin
+        origin = self.stages[claimed.stage].origin
         async with self._asking() as connection:
             await checkpoints.earlier(connection, [claimed], [origin], most_bytes=checkpoints.ANY_SIZE)
 
     async def begin(self, claimed: Claimed) -> None:
         async with self._asking() as connection:
-            if not await queue.begin(connection, claimed.task_id, claimed.lease, self._worker):
+            if not await queue.begin(connection, claimed.task_id, claimed.lease, self.worker):
                 raise StaleLease(task_id=claimed.task_id, lease=claimed.lease)
 
     async def left_for(self, claimed: Claimed) -> float:
@@ -136,7 +139,7 @@ class Facilities:
         """The app's writes and the settlement in one transaction; a stale lease rolls both back, and so does a
         result that cannot be stored."""
         claimed = context._claimed
-        stage = self._stages[claimed.stage]
+        stage = self.stages[claimed.stage]
         async with self._in_transaction() as connection:
             transaction = Transaction(connection)
             yield transaction
@@ -148,11 +151,11 @@ class Facilities:
                     " return the Snooze or the NotFound instead"
                 )
             await self._settle(connection, context, settlement)
-            self._failpoints.hit("during_transaction")
+            self.failpoints.hit("during_transaction")
         if isinstance(settlement, Finish):
-            tell_finished(self._events, [settlement])
+            tell_finished(self.events, [settlement])
         else:
-            tell_advanced(self._events, [settlement], {claimed.task_id: False})
+            tell_advanced(self.events, [settlement], {claimed.task_id: False})
 
     @asynccontextmanager
     async def _in_transaction(self) -> AsyncIterator[Any]:
@@ -175,9 +178,9 @@ class Facilities:
 
     async def _settle(self, connection: Any, context: Context, settlement: Finish | Advance) -> None:
         if isinstance(settlement, Finish):
-            current = await queue.finish(connection, self._worker, [settlement])
+            current = await queue.finish(connection, self.worker, [settlement])
         else:
-            current = len(await queue.advance(connection, self._worker, [settlement]))
+            current = len(await queue.advance(connection, self.worker, [settlement]))
         if not current:
             raise context.stale()
 

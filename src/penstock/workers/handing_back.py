@@ -8,87 +8,81 @@ later only, as most suspects ran beside the guilty one and end at once: giving b
 import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from penstock.brokers.by_message import ByMessage
-from penstock.core.settle import Settler
 from penstock.model import Claimed, Release
 from penstock.storage import tasks
 from penstock.storage.database import PASSING
-from penstock.workers.coordinator import Coordinator
-from penstock.workers.discovery import Discovery
-from penstock.workers.facilities import Facilities
-from penstock.workers.inbox import Inbox, Refusal
-from penstock.workers.pool import Pool
+from penstock.workers.inbox import Refusal
+
+if TYPE_CHECKING:
+    from penstock.workers.runner import Runner
 
 _PATIENCE_SECONDS = 0.2
 _STORED_SECONDS = 1.0
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
 class HandingBack:
-    """Of one runner."""
-
-    inboxes: Mapping[int, Inbox]
-    pools: Mapping[int, Pool]
-    coordinator: Coordinator
-    settler: Settler
-    facilities: Facilities
-    discovery: Discovery
-    messages: ByMessage | None
+    def __init__(self, runner: "Runner") -> None:
+        self._runner = runner
 
     def withdrawn(self, leases: Mapping[int, int]) -> None:
         """Of these tasks (task → lease), those that have not begun."""
         if not leases:
             return
-        waiting = [claimed for inbox in self.inboxes.values() for claimed in inbox.withdraw(leases)]
-        if (suspect := self.coordinator.suspect) is not None and leases.get(suspect.task_id) == suspect.lease:
-            self.coordinator.withdraw_suspect()
+        waiting = [
+            claimed
+            for inbox in self._runner.inboxes.values()
+            for claimed in inbox.withdraw(lambda one: leases.get(one.task_id) == one.lease)
+        ]
+        if (suspect := self._runner.coordinator.suspect) is not None and leases.get(suspect.task_id) == suspect.lease:
+            self._runner.coordinator.withdraw_suspect()
             self.others_may_start()
             waiting.append(suspect)
         self._release(waiting)
 
     def waiting(self) -> None:
         """Everything that has not begun: the runner stops."""
-        self._release(claimed for inbox in self.inboxes.values() for claimed in inbox.drain())
-        if (suspect := self.coordinator.withdraw_suspect()) is not None:
+        self._release(claimed for inbox in self._runner.inboxes.values() for claimed in inbox.drain())
+        if (suspect := self._runner.coordinator.withdraw_suspect()) is not None:
             self._release([suspect])
 
     def stubborn(self) -> None:
         """Handlers in threads cannot be interrupted; their tasks are handed back, their late end will be stale."""
-        for pool in self.pools.values():
-            for processor in pool.busy:
-                claimed = processor.claimed
-                assert claimed is not None
-                self.settler.add(Release(*claimed.leased, cause="hand back"))
+        for _, processor in self._runner.busy():
+            claimed = processor.claimed
+            assert claimed is not None
+            self._runner.settler.add(Release(*claimed.leased, cause="hand back"))
 
     def refused(self, claimed: Claimed, why: Refusal) -> None:
         """Give the new lease back: an older one of ours is on its way to be settled, or there is no room."""
-        self.settler.add(Release(*claimed.leased, cause=None, delay_seconds=None if why is Refusal.FULL else 0.2))
+        self._runner.settler.add(
+            Release(*claimed.leased, cause=None, delay_seconds=None if why is Refusal.FULL else 0.2)
+        )
 
     def others_may_start(self) -> None:
         """Nothing keeps them from it any more."""
-        if self.messages is not None:
-            self.messages.resume()
-        self.discovery.room_freed()
+        if self._runner.messages is not None:
+            self._runner.messages.resume()
+        self._runner.discovery.room_freed()
 
     async def run(self) -> None:
         while True:
-            await self.coordinator.held_up.wait()
-            self.coordinator.held_up.clear()
+            await self._runner.coordinator.held_up.wait()
+            self._runner.coordinator.held_up.clear()
             await asyncio.sleep(_PATIENCE_SECONDS)
-            if self.coordinator.alone is not None:
+            if self._runner.coordinator.alone is not None:
                 await self.run_once()
 
     async def run_once(self) -> int:
         """What could run beside others goes to others; returns how many tasks were given back. Further suspects stay:
         each would keep another runner from its work."""
-        if self.messages is not None:
-            self.messages.rest()
+        if self._runner.messages is not None:
+            self._runner.messages.rest()
         given_back = [
             claimed
-            for inbox in self.inboxes.values()
-            for claimed in inbox.withdraw_where(lambda one: not self.coordinator.suspects(one))
+            for inbox in self._runner.inboxes.values()
+            for claimed in inbox.withdraw(lambda one: not self._runner.coordinator.suspects(one))
         ]
         if not given_back:
             return 0
@@ -96,12 +90,12 @@ class HandingBack:
         with suppress(*PASSING):  # others find them with their next look
             with suppress(TimeoutError):
                 async with asyncio.timeout(_STORED_SECONDS):
-                    await self.settler.drained()
-            async with self.facilities.pool.acquire() as connection:
+                    await self._runner.settler.drained()
+            async with self._runner.facilities.pool.acquire() as connection:
                 await tasks.wake(connection, "")
         return len(given_back)
 
     def _release(self, waiting: Iterable[Claimed]) -> None:
         for claimed in waiting:
             # Never started, so there is nothing to note in its history.
-            self.settler.add(Release(*claimed.leased, cause=None))
+            self._runner.settler.add(Release(*claimed.leased, cause=None))

@@ -97,11 +97,7 @@ class Inbox:
             turns.rotate(-1)
         return claimed
 
-    def withdraw(self, leases: Mapping[int, int]) -> list[Claimed]:
-        """Those of these leases (task → lease) that wait here. They stay held until that is stored."""
-        return self.withdraw_where(lambda claimed: leases.get(claimed.task_id) == claimed.lease)
-
-    def withdraw_where(self, goes: Callable[[Claimed], bool]) -> list[Claimed]:
+    def withdraw(self, goes: Callable[[Claimed], bool]) -> list[Claimed]:
         """Those that wait here and ``goes`` is true of. They stay held until that is stored."""
         out: list[Claimed] = []
         for key, lane in list(self._lanes.items()):

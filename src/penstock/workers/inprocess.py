@@ -9,8 +9,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from uuid import uuid4
 
 from penstock.brokers.relay import run_relays
@@ -122,16 +121,11 @@ class InProcessWorker:
             failpoints=self._failpoints,
             job=self._job,
         )
-        self._beating = _HeartThread(
-            loop=asyncio.get_running_loop(),
-            heart=Heart(link=Link(settings, url, purpose="heartbeat"), settings=settings, failpoints=self._failpoints),
-            runner=runner,
-            slots=self._slots,
-            every_seconds=settings.heartbeat_seconds,
-            sent_at=sent_at,
-            lapsed=self._lapsed,
-            orphaned=self._orphaned,
-        )
+        link = Link(settings, url, purpose="heartbeat")
+        heart = Heart(link=link, settings=settings, failpoints=self._failpoints)
+        heart.registered(sent_at)
+        self._slots.renewed(heart.safe_until)
+        self._beating = _HeartThread(heart, runner, lapsed=self._lapsed, orphaned=self._orphaned)
         await runner.start()
         self._beating.start()
         self.runner = runner
@@ -185,28 +179,15 @@ class _HeartThread(threading.Thread):
     """Beats on a loop of its own, whatever the main loop does."""
 
     def __init__(
-        self,
-        *,
-        loop: asyncio.AbstractEventLoop,
-        heart: Heart,
-        runner: Runner,
-        slots: Slots,
-        every_seconds: float,
-        sent_at: float,
-        lapsed: Callable[[], None],
-        orphaned: Callable[[], None],
+        self, heart: Heart, runner: Runner, *, lapsed: Callable[[], None], orphaned: Callable[[], None]
     ) -> None:
         super().__init__(name="penstock-heartbeat", daemon=True)
-        self._main = loop
+        self._main = asyncio.get_running_loop()
         self._heart = heart
         self._runner = runner
-        self._slots = slots
-        self._every_seconds = every_seconds
         self._lapsed = lapsed
         self._orphaned = orphaned
         self._ended = threading.Event()
-        heart.registered(sent_at)
-        slots.renewed(heart.safe_until)
 
     def end(self) -> None:
         self._ended.set()
@@ -216,9 +197,9 @@ class _HeartThread(threading.Thread):
         asyncio.run(self._beat())
 
     async def _beat(self) -> None:
-        pause = self._every_seconds
+        pause = self._runner.settings.heartbeat_seconds
         while not await asyncio.to_thread(self._ended.wait, pause):
-            pause = self._every_seconds
+            pause = self._runner.settings.heartbeat_seconds
             if self._main.is_closed():  # without a stop: nobody serves what these leases hold
                 self._orphaned()
                 break
@@ -235,24 +216,18 @@ class _HeartThread(threading.Thread):
         await self._heart.close()
 
     async def _beat_once(self) -> bool:
-        running = [one.lease for one in self._slots.running()]
+        running = [one.lease for one in self._runner.slots.running()]
         beat = Heartbeat(worker=self._runner.worker, running=running, status=self._runner.status())
         answer = await self._heart.run_once([beat])
-        for asked, told in ((answer.stop, self._runner.cancel), (answer.wait, self._runner.give_back)):
+        for asked, told in ((answer.stop, self._runner.cancel), (answer.wait, self._runner.handing_back.withdrawn)):
             if asked:
                 self._main.call_soon_threadsafe(told, {task_id: lease for task_id, lease, _ in asked})
         if self._runner.worker not in answer.alive:
             return False
-        self._slots.renewed(self._heart.safe_until)
+        self._runner.slots.renewed(self._heart.safe_until)
         return True
 
 
-@asynccontextmanager
-async def worker(app: App, *, only: Sequence[str] = ()) -> AsyncIterator[InProcessWorker]:
+def worker(app: App, *, only: Sequence[str] = ()) -> InProcessWorker:
     """``async with worker(app): …`` — for a FastAPI lifespan or a script."""
-    inside = InProcessWorker(app, only=only)
-    await inside.start()
-    try:
-        yield inside
-    finally:
-        await inside.stop()
+    return InProcessWorker(app, only=only)

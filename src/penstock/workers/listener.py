@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.config import Settings
-from penstock.core.link_watch import LinkWatch
+from penstock.core.outage import LinkWatch
 from penstock.events import Events
 from penstock.storage.database import DATABASE_FAULTS, Link
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from penstock.adaptation.claim_size import ewma
+from penstock.adaptation.claims import ewma
 from penstock.model import Claimed
 from penstock.observe.times_spread import bucket_of
 from penstock.storage import statistics

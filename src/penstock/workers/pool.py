@@ -21,7 +21,7 @@ from penstock.model import Claimed, Release, Settlement
 from penstock.workers.slots import Slots
 
 if TYPE_CHECKING:
-    from penstock.workers.moments import Moments
+    from penstock.workers.runner import Runner
 
 # After this long without a pause a processor lets the loop do its other work.
 _TURN_NS = 500_000
@@ -80,13 +80,13 @@ class Pool:
         self._idle: list[Processor] = []
         self._held_back = False
 
-    def start(self, moments: "Moments") -> None:
+    def start(self, runner: "Runner") -> None:
         for processor in self.processors:
-            self._spawn(processor, moments)
+            self._spawn(processor, runner)
 
-    def _spawn(self, processor: Processor, moments: "Moments") -> None:
+    def _spawn(self, processor: Processor, runner: "Runner") -> None:
         processor.task = asyncio.get_running_loop().create_task(
-            self._process(processor, moments), name=processor.name, context=contextvars.Context()
+            self._process(processor, runner), name=processor.name, context=contextvars.Context()
         )
 
     async def stop(self) -> None:
@@ -135,9 +135,9 @@ class Pool:
         if self.stage.definition.execution != "thread" and processor.task is not None:
             processor.task.cancel()
 
-    async def _process(self, processor: Processor, moments: "Moments") -> None:
+    async def _process(self, processor: Processor, runner: "Runner") -> None:
         before = contextvars.copy_context()
-        safe, next_for = self._slots.safe, moments.coordinator.next_for
+        safe, next_for = self._slots.safe, runner.coordinator.next_for
         turn_ends = 0
         while not self._stopping:
             # Once a turn is enough: a process that was frozen finds its turn over.
@@ -150,15 +150,15 @@ class Pool:
                 await processor.wake.wait()
                 turn_ends = 0
                 continue
-            ended = await self._run(processor, claimed, moments)
+            ended = await self._run(processor, claimed, runner)
             if contextvars.copy_context() != before:
-                self._spawn(processor, moments)
+                self._spawn(processor, runner)
                 return
             if ended > turn_ends:
                 await asyncio.sleep(0)
                 turn_ends = (time.monotonic_ns() + _TURN_NS) if safe() else 0
 
-    async def _run(self, processor: Processor, claimed: Claimed, moments: "Moments") -> int:
+    async def _run(self, processor: Processor, claimed: Claimed, runner: "Runner") -> int:
         """Run one task and report its end; returns when that was."""
         started = time.monotonic_ns()
         processor.started = started
@@ -185,7 +185,7 @@ class Pool:
         self._slots.clear(processor.slot)
         processor.claimed = processor.context = processor.interruption = None
         ended = time.monotonic_ns()
-        moments.ended(claimed, settlement, (ended - started) / 1e9)
+        runner.ended(claimed, settlement, (ended - started) / 1e9)
         return ended
 
     def _cancelled(self, processor: Processor, claimed: Claimed) -> Settlement:

@@ -1,20 +1,24 @@
-"""One runner: puts the parts together, starts and stops them. Knows nothing of processes or heartbeats."""
+"""One runner: puts the parts together, starts and stops them. Knows nothing of processes or heartbeats.
+
+Its parts know the runner, and meet in three moments: when tasks were claimed, when a run has ended, and when its end is
+stored.
+"""
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from typing import Any
 
 from penstock.brokers.by_message import ByMessage, broker_of
 from penstock.config import Settings
-from penstock.core.claim import Claimer
 from penstock.core.run import DeadlinePassed, HandBack, RunningStage, StopAsked
-from penstock.core.settle import Settler
+from penstock.core.settle import Settler, tell_failed
 from penstock.core.stage import Stage
 from penstock.events import Events
 from penstock.failpoints import Failpoints
+from penstock.model import Claimed, Finish, Release, Settlement
 from penstock.storage import changes
 from penstock.storage.database import Link
 from penstock.workers.beat import Beat
@@ -22,14 +26,11 @@ from penstock.workers.coordinator import Coordinator, throttles
 from penstock.workers.discovery import Discovery
 from penstock.workers.facilities import Facilities
 from penstock.workers.handing_back import HandingBack
-from penstock.workers.health import Health
+from penstock.workers.health import Health, shown
 from penstock.workers.inbox import Held, Inbox
 from penstock.workers.listener import Listener
 from penstock.workers.measuring import Measuring, Pace
-from penstock.workers.moments import Moments
-from penstock.workers.orphans import Orphans
-from penstock.workers.pool import Pool
-from penstock.workers.shown import report_shown, stages_shown
+from penstock.workers.pool import Pool, Processor
 from penstock.workers.slots import Slots
 
 _DEADLINE_TICK_SECONDS = 0.1
@@ -56,16 +57,17 @@ class Runner:
     ) -> None:
         """``job``: serve only its tasks. ``lapsed`` is called when the leases do not certainly hold any more; from then
         on nothing starts."""
-        self._settings = settings
+        self.settings = settings
         self.worker = worker
-        self._events = events
+        self.events = events
+        self.failpoints = failpoints
         self._lapsed = lapsed
         self.stages = {stage.id: stage for stage in stages}
-        self._slots = slots
-        self._held = Held()
-        self._inboxes = {stage: Inbox(held=self._held, size=settings.inbox_size) for stage in self.stages}
-        self._pace = {stage: Pace() for stage in self.stages}
-        self._facilities = Facilities(
+        self.slots = slots
+        self.held = Held()
+        self.inboxes = {stage: Inbox(held=self.held, size=settings.inbox_size) for stage in self.stages}
+        self.measured = {stage: Pace() for stage in self.stages}
+        self.facilities = Facilities(
             settings=settings,
             url=url,
             worker=worker,
@@ -76,88 +78,36 @@ class Runner:
             extensions=extensions,
         )
         first_slots = accumulate((stage.pool for stage in stages), initial=0)
-        self._pools = {
+        self.pools = {
             stage.id: Pool(
-                running=RunningStage(stage, self._facilities), first_slot=slot, slots=slots, failpoints=failpoints
+                running=RunningStage(stage, self.facilities), first_slot=slot, slots=slots, failpoints=failpoints
             )
             for stage, slot in zip(stages, first_slots, strict=False)
         }
         self._throttles = throttles(settings, stages)
-        self._coordinator = Coordinator(
-            pools=self._pools, inboxes=self._inboxes, per_cycle=self._throttles, rescue_limit=settings.rescue_limit
+        self.coordinator = Coordinator(
+            pools=self.pools, inboxes=self.inboxes, per_cycle=self._throttles, rescue_limit=settings.rescue_limit
         )
-        self._claim_link = Link(settings, url, purpose="claim")
-        self._settle_link = Link(settings, url, purpose="settle", lock_timeout_ms=500)
-        self._settler = Settler(
-            link=self._settle_link, worker=worker, settings=settings, events=events, failpoints=failpoints
-        )
-        self._messages: ByMessage | None = None
+        # What was claimed starts at once, and not with the next cycle of the coordinator.
+        self._at_once = settings.profile == "event"
+        self.claim_link = Link(settings, url, purpose="claim")
+        settle_link = Link(settings, url, purpose="settle", lock_timeout_ms=500)
+        self.settler = Settler(link=settle_link, worker=worker, settings=settings, events=events, failpoints=failpoints)
+        self.messages: ByMessage | None = None
         # Nobody announces the tasks of one job alone.
         if job is None and broker_of(settings, stages):
-            self._messages = ByMessage(
-                settings=settings, stages=self.stages, link=self._claim_link, worker=worker, events=events
+            self.messages = ByMessage(
+                settings=settings, stages=self.stages, link=self.claim_link, worker=worker, events=events
             )
-        self._discovery = Discovery(
-            claimer=Claimer(
-                link=self._claim_link,
-                worker=worker,
-                failpoints=failpoints,
-                pipelines={stage.id: stage.definition.pipeline for stage in stages},
-                job=job,
-                least_age_seconds=settings.minimum_age_seconds if settings.profile == "paced" else 0.0,
-            ),
-            link=self._claim_link,
-            settings=settings,
-            inboxes=self._inboxes,
-            pools=self._pools,
-            pace=self._pace,
-            events=events,
-            slots=slots,
-            coordinator=self._coordinator,
-            orphans=Orphans(
-                link=self._claim_link, worker=worker, held=self._held, settings=settings, settler=self._settler
-            ),
-            messages=self._messages,
-        )
-        self._handing_back = HandingBack(
-            inboxes=self._inboxes,
-            pools=self._pools,
-            coordinator=self._coordinator,
-            settler=self._settler,
-            facilities=self._facilities,
-            discovery=self._discovery,
-            messages=self._messages,
-        )
-        self._moments = Moments(
-            stages=self.stages,
-            held=self._held,
-            inboxes=self._inboxes,
-            paces=self._pace,
-            discovery=self._discovery,
-            messages=self._messages,
-            coordinator=self._coordinator,
-            facilities=self._facilities,
-            settler=self._settler,
-            handing_back=self._handing_back,
-            events=events,
-            failpoints=failpoints,
-            at_once=settings.profile == "event",
-        )
-        self._health = Health(
-            settings=settings,
-            pools=self._pools,
-            inboxes=self._inboxes,
-            coordinator=self._coordinator,
-            discovery=self._discovery,
-            events=events,
-            facilities=self._facilities,
-        )
-        self._measuring = Measuring(facilities=self._facilities, paces=self._pace)
+        self.discovery = Discovery(self, job=job)
+        self.handing_back = HandingBack(self)
+        self.health = Health(self)
+        self._measuring = Measuring(facilities=self.facilities, paces=self.measured)
         self._listener = Listener(
             settings=settings,
             url=url,
             pipelines=frozenset(stage.definition.pipeline for stage in stages),
-            hint=self._discovery.hint,
+            hint=self.discovery.hint,
             events=events,
         )
         self._loops: list[asyncio.Task[None]] = []
@@ -166,33 +116,33 @@ class Runner:
     # ---------------------------------------------------------------- life
 
     async def start(self) -> None:
-        await self._facilities.open()
-        async with self._facilities.pool.acquire() as connection:
-            self._discovery.clock_behind_seconds = await changes.clock(connection) - time.time()
-        for pool in self._pools.values():
-            pool.start(self._moments)
+        await self.facilities.open()
+        async with self.facilities.pool.acquire() as connection:
+            self.discovery.clock_behind_seconds = await changes.clock(connection) - time.time()
+        for pool in self.pools.values():
+            pool.start(self)
         loops: list[tuple[str, Coroutine[Any, Any, None]]] = [
-            ("settle", self._settler.run(self._moments.settled)),
-            ("discovery", self._discovery.run(self._moments.claimed)),
+            ("settle", self.settler.run(self.settled)),
+            ("discovery", self.discovery.run(self.claimed)),
             ("deadlines", self._watch_deadlines()),
-            ("health", self._health.run()),
+            ("health", self.health.run()),
             ("measuring", self._measuring.run()),
-            ("handing-back", self._handing_back.run()),
+            ("handing-back", self.handing_back.run()),
         ]
-        if self._settings.listen and self._settings.profile == "event":
+        if self.settings.listen and self.settings.profile == "event":
             loops.append(("listener", self._listener.run()))
         if self._throttles:
             loops.append(("coordinator", self._cycles()))
-        if self._messages is not None:
-            loops += await self._messages.open(
-                self._facilities.pool, window=self._discovery.window, arrived=self._discovery.room_freed
+        if self.messages is not None:
+            loops += await self.messages.open(
+                self.facilities.pool, window=self.discovery.window, arrived=self.discovery.room_freed
             )
         self._failure = asyncio.get_running_loop().create_future()
         for name, loop in loops:
             task = asyncio.create_task(loop, name=f"penstock-{name}")
             task.add_done_callback(self._loop_ended)
             self._loops.append(task)
-        self._events.emit("worker.started", worker=self.worker, stages=[stage.label for stage in self.stages.values()])
+        self.events.emit("worker.started", worker=self.worker, stages=[stage.label for stage in self.stages.values()])
 
     async def failed(self) -> None:
         """Waits until one of the runner's own loops has failed, which is a bug; raises its error."""
@@ -204,49 +154,47 @@ class Runner:
         await self._end_loop("penstock-discovery")
         await self._end_loop("penstock-listener")
         await self._end_loop("penstock-messages")
-        self._coordinator.stop()
-        self._handing_back.waiting()
+        self.coordinator.stop()
+        self.handing_back.waiting()
         deadline = time.monotonic() + grace_seconds
-        while self._coordinator.running and time.monotonic() < deadline:
+        while self.coordinator.running and time.monotonic() < deadline:
             await asyncio.sleep(0.02)
-        for pool in self._pools.values():
-            for processor in pool.busy:
-                pool.interrupt(processor, HandBack())
+        for pool, processor in self.busy():
+            pool.interrupt(processor, HandBack())
         end = time.monotonic() + 1.0
-        while self._coordinator.running and time.monotonic() < end:
+        while self.coordinator.running and time.monotonic() < end:
             await asyncio.sleep(0.01)
-        self._handing_back.stubborn()
+        self.handing_back.stubborn()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._settler.drained(), 5.0)
+            await asyncio.wait_for(self.settler.drained(), 5.0)
         await self._measuring.last()
         await self._close()
-        self._events.emit("worker.stopped", worker=self.worker)
+        self.events.emit("worker.stopped", worker=self.worker)
 
     async def abandon(self) -> None:
         """The leases are gone: interrupt everything and write nothing more."""
-        self._coordinator.stop()
+        self.coordinator.stop()
         for task in self._loops:
             task.cancel()
-        for inbox in self._inboxes.values():
+        for inbox in self.inboxes.values():
             inbox.drain()
-        for pool in self._pools.values():
-            for processor in pool.busy:
-                pool.interrupt(processor, HandBack())
+        for pool, processor in self.busy():
+            pool.interrupt(processor, HandBack())
         await self._close()
 
     async def _close(self) -> None:
         for task in self._loops:
             task.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
-        if self._messages is not None:
+        if self.messages is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_GOODBYE_SECONDS):
-                    await self._messages.close()
-        for pool in self._pools.values():
+                    await self.messages.close()
+        for pool in self.pools.values():
             await pool.stop()
-        await self._claim_link.close()
-        await self._settle_link.close()
-        await self._facilities.close()
+        await self.claim_link.close()
+        await self.settler.link.close()
+        await self.facilities.close()
 
     async def _end_loop(self, name: str) -> None:
         for task in self._loops:
@@ -260,66 +208,104 @@ class Runner:
             if not self._failure.done():
                 self._failure.set_exception(error)
 
-    # ---------------------------------------------------------------- tasks on their way
+    # ---------------------------------------------------------------- moments of a task
+
+    def claimed(self, tasks: Sequence[Claimed]) -> None:
+        """They wait in the inboxes of their stages until a processor is free."""
+        by_stage: dict[int, list[Claimed]] = {}
+        for one in tasks:
+            by_stage.setdefault(one.stage, []).append(one)
+        for stage, arrived in by_stage.items():
+            for one, why in self.inboxes[stage].offer(arrived, self.discovery.priorities):
+                self.handing_back.refused(one, why)
+            self.measured[stage].add_waits(arrived, time.time() + self.discovery.clock_behind_seconds)
+            self.events.emit(
+                "tasks.claimed",
+                stage=stage,
+                count=len(arrived),
+                tasks=[one.task_id for one in arrived],
+                job_of={one.task_id: one.job_id for one in arrived if one.job_id is not None},
+            )
+        if self.coordinator.alone is not None:
+            self.coordinator.held_up.set()
+        if self._at_once:
+            self.coordinator.run_once()
+
+    def ended(self, claimed: Claimed, settlement: Settlement | None, took_seconds: float) -> None:
+        """The settler stores it; the processor is free. None: the handler has stored its end itself."""
+        self.failpoints.hit("after_run")
+        if self.coordinator.ended():
+            self.handing_back.others_may_start()
+        pace = self.measured[claimed.stage]
+        pace.add(took_seconds)
+        if self.facilities.reported:
+            self.facilities.reported.pop(claimed.task_id, None)
+        if settlement is None:
+            self.settled((claimed.task_id,))
+        else:
+            if type(settlement) is not Finish or settlement.error is not None:
+                if type(settlement) is Release and settlement.burned:
+                    pace.retries += 1
+                if tell_failed(self.events, claimed, settlement, self.stages[claimed.stage].label):
+                    pace.errors += 1
+            self.settler.add(settlement)
+        if len(self.inboxes[claimed.stage]) <= self.discovery.low_water[claimed.stage]:
+            self.discovery.room_freed()
+
+    def settled(self, task_ids: Sequence[int]) -> None:
+        """They have left this runner."""
+        self.held.let_go(task_ids)
+        if self.messages is not None:
+            self.messages.settled(task_ids)
+        if self.discovery.limited:
+            self.discovery.room_freed()
 
     def cancel(self, leases: Mapping[int, int]) -> None:
         """Somebody cancelled these tasks (task → lease): what runs is interrupted, what waits here goes back."""
         if not leases:
             return
-        for pool in self._pools.values():
-            for processor in pool.busy:
-                claimed = processor.claimed
-                if claimed is not None and leases.get(claimed.task_id) == claimed.lease:
-                    pool.interrupt(processor, StopAsked("cancelled while it ran"))
-        self.give_back(leases)
-
-    def give_back(self, leases: Mapping[int, int]) -> None:
-        """Of these tasks (task → lease), those that have not begun."""
-        self._handing_back.withdrawn(leases)
+        for pool, processor in self.busy():
+            claimed = processor.claimed
+            if claimed is not None and leases.get(claimed.task_id) == claimed.lease:
+                pool.interrupt(processor, StopAsked("cancelled while it ran"))
+        self.handing_back.withdrawn(leases)
 
     # ---------------------------------------------------------------- loops
 
     async def _watch_deadlines(self) -> None:
         while True:
             await asyncio.sleep(_DEADLINE_TICK_SECONDS)
-            if not self._slots.safe():
+            if not self.slots.safe():
                 self._lapsed()
             else:
                 self._wake_held_back()
             now = time.monotonic_ns()
-            for pool in self._pools.values():
-                for processor in pool.busy:
-                    if now > processor.deadline and processor.interruption is None:
-                        pool.interrupt(processor, DeadlinePassed((processor.deadline - processor.started) / 1e9))
+            for pool, processor in self.busy():
+                if now > processor.deadline and processor.interruption is None:
+                    pool.interrupt(processor, DeadlinePassed((processor.deadline - processor.started) / 1e9))
 
     def _wake_held_back(self) -> None:
         """The leases may have been in doubt for less than a tick, so the pools remember it."""
-        owed = [pool for pool in self._pools.values() if pool.take_held_back()]
+        owed = [pool for pool in self.pools.values() if pool.take_held_back()]
         if owed:
-            self._coordinator.run_once()
+            self.coordinator.run_once()
 
     async def _cycles(self) -> None:
-        beat = Beat(self._settings.coordination_seconds)
+        beat = Beat(self.settings.coordination_seconds)
         while True:
-            self._coordinator.cycle()
+            self.coordinator.cycle()
             await asyncio.sleep(beat.pause_seconds())
 
     # ---------------------------------------------------------------- seeing
 
+    def busy(self) -> Iterator[tuple[Pool, Processor]]:
+        return ((pool, processor) for pool in self.pools.values() for processor in pool.busy)
+
     @property
     def paces(self) -> dict[str, Pace]:
         """What was measured per stage since the start."""
-        return {stage.label: self._pace[stage_id] for stage_id, stage in self.stages.items()}
+        return {stage.label: self.measured[stage_id] for stage_id, stage in self.stages.items()}
 
     def status(self) -> dict[str, Any]:
         """What the heartbeat carries: per stage processors, inbox and pace; who is busy; the last report."""
-        shown = stages_shown(self._pools, self._inboxes, self._pace, self._discovery)
-        return {
-            **shown,
-            "settling": self._settler.waiting,
-            "stale": self._settler.stale,
-            "held": len(self._held),
-            "alone": None if (alone := self._coordinator.alone) is None else alone.task_id,
-            "health": report_shown(self._health.last),
-            "progress": {str(task): told for task, told in list(self._facilities.reported.items())[:100]},
-        }
+        return shown(self)

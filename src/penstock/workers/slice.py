@@ -8,7 +8,7 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from penstock.adaptation.decision import Decision
+from penstock.adaptation.claims import Decision
 from penstock.core import job_counts
 from penstock.core.app import App
 from penstock.core.job_counts import JobCounts

@@ -4,7 +4,7 @@ import pytest
 
 from penstock import JobState, Penstock
 from penstock.control import schedules
-from penstock.schedules.schedule import ScheduleDefinition
+from penstock.schedules.scheduling import ScheduleDefinition
 from penstock.storage import limits
 from tests.cli.seeing.command_line import CommandLine
 

@@ -16,8 +16,7 @@ from typing import Any
 from penstock.brokers.redis.limits import RedisLimits
 from penstock.brokers.transport import BrokerAway, BrokerRefused
 from penstock.events import Events
-from penstock.limits.budgets import QUIET_SECONDS, UNSTEADY_SECONDS, PostgresBudgets, move_to_postgres
-from penstock.limits.known_limits import KnownLimits
+from penstock.limits.budgets import QUIET_SECONDS, UNSTEADY_SECONDS, KnownLimits, PostgresBudgets, move_to_postgres
 from penstock.storage import limits
 from penstock.storage.database import PASSING
 from penstock.storage.limits import Block, Grant, KnownLimit, LimitFigures

@@ -17,7 +17,7 @@ from penstock.console.files.files import plain_name
 from penstock.console.files.refused import FileRefused
 from penstock.console.files.zip_images import Picture
 from penstock.console.storage.files import CHUNK_BYTES
-from penstock.core.offer import Offer
+from penstock.core.define import Offer
 from penstock.errors import PermanentError
 from penstock.insight.wording import counted
 

@@ -15,7 +15,7 @@ import asyncpg
 import orjson
 
 from penstock import Context, Done, JobState, Skip, Snooze
-from penstock.core import job_counts, job_metadata
+from penstock.core import job_counts
 from penstock.core.job_counts import JobCounts
 from penstock.errors import JobNotFound, PenstockError
 from penstock.extensions.articles import ann, generations, reindexing
@@ -229,7 +229,7 @@ async def all_ended_before(connection: Connection, number: str) -> bool:
 
 async def _is_catch_up(connection: Connection, job_id: int) -> bool:
     try:
-        return bool((await job_metadata.read(connection, job_id)).get("catch_up"))
+        return bool((await job_counts.metadata_of(connection, job_id)).get("catch_up"))
     except JobNotFound:
         return False
 

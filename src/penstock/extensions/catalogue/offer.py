@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from penstock.config import Settings
-from penstock.core.offer import Offer, Option
+from penstock.core.define import Offer, Option
 from penstock.errors import PermanentError
 from penstock.extensions.catalogue import http_options
 from penstock.extensions.catalogue.settings import CatalogueSettings

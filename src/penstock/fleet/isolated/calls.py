@@ -2,7 +2,7 @@
 
 A fresh interpreter and no fork: a fork would copy threads' locks, connections and the event loop in whatever
 state they are. One child per call in flight; a child that ended its call serves the next one. The answer of a
-child is data (see ``isolated_messages``), its death is :class:`ProcessDied` and concerns the one task it ran.
+child is data (see ``messages``), its death is :class:`ProcessDied` and concerns the one task it ran.
 """
 
 import asyncio

@@ -20,12 +20,12 @@ import orjson
 
 from penstock.core.context import Context
 from penstock.core.define import PipelineDefinition, StageDefinition, define_stage
+from penstock.core.loading import resolve
 from penstock.core.payload import clean_text
-from penstock.core.reference import resolve
 from penstock.core.retry import ErrorClass, RetryPolicy, Verdict, classify, describe
 from penstock.errors import InvalidDefinition, InvalidSetting, UsageError
+from penstock.fleet.channel import die_with, leave_signals_to_the_parent
 from penstock.fleet.isolated.messages import Message, Unframer, frame_limit, pack, pack_error, pack_value
-from penstock.fleet.parent import die_with, leave_signals_to_the_parent
 from penstock.limits.limiter import Limiter
 from penstock.model import Claimed
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import orjson
 
-from penstock.core.payload import clean_text, encode
+from penstock.core.payload import TypedJson, clean_text, encode
 from penstock.core.retry import ErrorClass, Relayed, Verdict, relayed
-from penstock.core.typed_json import TypedJson
 from penstock.model import Cancel, Done, Ending, NotFound, Skip, Snooze, seconds
 
 _LENGTH = struct.Struct(">I")

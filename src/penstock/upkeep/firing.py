@@ -1,8 +1,10 @@
-"""Fires schedules: exactly one task per (schedule, fire time), whoever runs this and whenever he dies.
+"""Fires what is due: tasks of schedules, and callbacks of jobs whose every task has ended. Exactly once each, whoever
+runs this and whenever he dies.
 
-The next time is moved forward by compare-and-set in the transaction that enqueues: both happen or neither.
-The key of the task names schedule and time, so even a next time set back by hand fires nothing twice while
-the task is kept.
+What says that it was fired is written in the transaction that enqueues: both happen or neither. For a schedule it is
+the next time, moved forward by compare-and-set; the key of the task names schedule and time, so even a next time set
+back by hand fires nothing twice while the task is kept. For a job it is a mark, under the lock of the job's row; a task
+that is run again later changes nothing, because the mark stays.
 """
 
 from collections import Counter
@@ -16,23 +18,22 @@ from penstock.core.payload import clean_text
 from penstock.errors import InvalidDefinition
 from penstock.events import Events
 from penstock.failpoints import Failpoints
-from penstock.schedules.schedule import FIRES_PER_PLAN, Plan, fire_key, plan
-from penstock.schedules.scheduling import times_of
-from penstock.storage import schedules
+from penstock.schedules.scheduling import FIRES_PER_PLAN, Plan, fire_key, plan, times_of
+from penstock.storage import callbacks, schedules
 from penstock.storage.database import AGAIN, LOST
 from penstock.storage.schedules import Fire, Schedule
-from penstock.upkeep.duty import own_fault
 
 SCHEDULES_PER_RUN = 500
 _LONGEST_ERROR = 1000
+# Jobs that have not ended cost two look-ups each, so a run looks at so many and the next one goes on behind them.
+_BATCH = 1000
+_BATCHES_PER_RUN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedules:
     events: Events = field(default_factory=Events)
     failpoints: Failpoints = field(default_factory=Failpoints)
-    name: str = "schedules"
-    every_seconds: float = 1.0
 
     async def run_once(self, connection: Any) -> dict[str, int]:
         """Every due schedule gets its turn, also when one of them fails. A fault that is not the schedule's
@@ -66,7 +67,7 @@ class Schedules:
         try:
             fires = await self._fire(connection, schedule, schedule.next_fire_at, planned)
         except asyncpg.PostgresError as error:
-            if not own_fault(error):
+            if not _own_fault(error):
                 raise
             return await self._fail(connection, schedule, planned.next_fire_at, _sentence(error))
         if fires is None:
@@ -127,3 +128,60 @@ def _sentence(error: asyncpg.PostgresError) -> str:
     """The message and what to do, without the server's layout."""
     parts = (getattr(error, "message", None) or str(error), getattr(error, "hint", None))
     return " ".join(part for part in parts if part)
+
+
+class FanIn:
+    """Remembers how far it looked, so that thousands of unfinished jobs do not hide a finished one behind them."""
+
+    def __init__(self, *, events: Events, failpoints: Failpoints) -> None:
+        self._events = events
+        self._failpoints = failpoints
+        self._after = 0
+
+    async def run_once(self, connection: Any) -> dict[str, int]:
+        counts = Counter({"called": 0, "failed": 0, "postponed": 0})
+        for _ in range(_BATCHES_PER_RUN):
+            looked = await callbacks.due(connection, after=self._after, limit=_BATCH)
+            for job_id in looked.ended:
+                counts.update(await self._call_back(connection, job_id))
+            if looked.count < _BATCH or looked.last_id is None:
+                self._after = 0
+                break
+            self._after = looked.last_id
+        return dict(counts)
+
+    async def _call_back(self, connection: Any, job_id: int) -> dict[str, int]:
+        try:
+            task_id = await self._fire(connection, job_id)
+        except AGAIN:
+            return {"postponed": 1}
+        except asyncpg.PostgresError as error:
+            if not _own_fault(error):
+                raise
+            problem = clean_text(getattr(error, "message", None) or str(error), _LONGEST_ERROR)
+            if not await callbacks.fail(connection, job_id, problem):
+                return {}
+            self._events.emit("job.callback_failed", job=job_id, error=problem)
+            return {"failed": 1}
+        if task_id is None:
+            return {}
+        self._failpoints.hit("after_fan_in_commit", connection.terminate)
+        self._events.emit("job.called_back", job=job_id, task=task_id)
+        return {"called": 1}
+
+    async def _fire(self, connection: Any, job_id: int) -> int | None:
+        """None: somebody else was quicker, or the job has work again."""
+        async with connection.transaction():
+            if not await callbacks.hold(connection, job_id):
+                return None
+            self._failpoints.hit("before_fan_in", connection.terminate)
+            task_id = await callbacks.fire(connection, job_id)
+            if task_id is not None:
+                self._failpoints.hit("during_fan_in", connection.terminate)
+            return task_id
+
+
+def _own_fault(error: asyncpg.PostgresError) -> bool:
+    """Of the callback or schedule that is fired, by its SQLSTATE: our refusals, bad data, constraints, a trigger's
+    `raise`. No other time would do better."""
+    return str(error.sqlstate).startswith(("PK", "22", "23", "P0"))

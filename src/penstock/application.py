@@ -121,7 +121,9 @@ class Penstock(App):
             raise extension.refused(f"its install function failed: {type(error).__name__}: {error}") from error
         finally:
             self._declaring = outer
-        self.events.declare(extension.events, extension.touches)
+        if outer is None:  # one that installs others takes them back where it fails
+            for one in self.extensions.values():
+                self.events.declare(one.events, one.touches)
         self.migrations = migrate.migrations_of(self.extensions.values())
         return installed
 

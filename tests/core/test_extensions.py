@@ -85,13 +85,17 @@ def test_an_install_that_fails_leaves_nothing_of_another_that_it_installed():
 
     def outer(app: Penstock) -> None:
         app.install(catalogue.extension)
+        app.install(Extension(name="stamps", events={"stamps.gone": ("warning", "no stamps are left")}))
         raise OSError("the disk is gone")
 
-    app = Penstock("shop")
+    heard: list[Event] = []
+    app = Penstock("shop", events=Events([heard.append]))
     with pytest.raises(InvalidExtension, match="the disk is gone"):
         app.install(Extension(name="letters", install=outer))
     assert nothing_in(app)
     assert app.migrations == ()
+    app.events.emit("stamps.gone")
+    assert heard[0].level == "info", "as of an event that nobody declared"
 
 
 def test_two_extensions_with_a_task_of_one_name_are_refused_and_the_first_stays():

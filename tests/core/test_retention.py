@@ -1,5 +1,6 @@
 """What people submitted is kept until somebody says how long; what programs enqueue one by one is not."""
 
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from penstock.control import dead_letters
 from penstock.core.jobs import Job
 from penstock.storage import duties
 from penstock.testing import drain
+from penstock.upkeep import duty
 from penstock.upkeep.duties import Retention
 
 UNSET = Settings()
@@ -121,3 +123,19 @@ async def test_a_place_that_was_reached_without_dead_letters_is_not_theirs(app, 
         await connection.execute("delete from penstock.preferences")
         assert (await Retention(settings=UNSET).run_once(connection))["tasks"] == 1
         assert await left(connection, SINGLE) == 0
+
+
+async def test_a_removal_of_a_package_that_fails_does_not_keep_the_others_from_their_turn(
+    app: Penstock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = EntryPoint("a", "no.such.module:forget", "penstock.retention")
+    console = EntryPoint("console", "penstock.console.upkeep:forget", "penstock.retention")
+    monkeypatch.setattr(duty, "_registered", lambda group: (broken, console))
+    async with app.connection() as connection:
+        await connection.execute(
+            "insert into penstock.selections (owner, n, estimate, expires_at)"
+            " values ('ann', 1, false, now() - interval '999 days')"
+        )
+        with pytest.raises(ModuleNotFoundError):
+            await Retention(settings=UNSET).run_once(connection)
+        assert await connection.fetchval("select count(*) from penstock.selections") == 0

@@ -33,7 +33,7 @@ from penstock.storage import (
     workers,
 )
 from penstock.storage.outcomes import EARLIEST, LATEST
-from penstock.upkeep.duty import Duty, in_batches, removals
+from penstock.upkeep.duty import Duty, in_batches, removed_by
 from penstock.upkeep.firing import FanIn, Schedules
 
 _RETENTION = "retention"
@@ -148,9 +148,7 @@ class Retention:
                 lambda batch: audit.forget(connection, audited, batch), _BATCH, most=_BATCHES_PER_RUN
             ),
         }
-        for forget in removals("penstock.retention"):
-            removed |= await forget(connection, single)
-        return removed
+        return removed | await removed_by("penstock.retention", connection, single)
 
     async def _expire_tasks(self, connection: Any, ended: float | None, dead: float | None, single: float) -> int:
         """What is kept for ever is not read again and again: a run goes on where the last one stopped."""
@@ -237,10 +235,7 @@ async def remove_deleted(connection: Any, *, settled_seconds: float = 120.0) -> 
         tasks += removed
         if not removed:
             gone += await jobs.remove(connection, job_id, after_seconds=settled_seconds)
-    done = {"tasks": tasks, "jobs": gone}
-    for remove in removals("penstock.deleted"):
-        done |= await remove(connection)
-    return done
+    return {"tasks": tasks, "jobs": gone} | await removed_by("penstock.deleted", connection)
 
 
 def all_duties(settings: Settings, events: Events, failpoints: Failpoints) -> tuple[Duty, ...]:

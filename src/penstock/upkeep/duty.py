@@ -6,10 +6,10 @@ a worker that dies in the middle leaves a duty that is simply due again later.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from penstock.config import Settings
@@ -30,11 +30,25 @@ class Duty:
 
 
 @cache
-def removals(group: str) -> tuple[Callable[..., Awaitable[Mapping[str, int]]], ...]:
-    """Functions that clear tables which are not the engine's: a bounded piece of work on a connection; they return
-    counts. Entry points of installed packages, because a supervisor imports no application. ``penstock.deleted`` is
-    called with the connection, ``penstock.retention`` also with the seconds that tasks of no job are kept."""
-    return tuple(one.load() for one in sorted(entry_points(group=group), key=lambda one: one.name))
+def _registered(group: str) -> tuple[EntryPoint, ...]:
+    return tuple(sorted(entry_points(group=group), key=lambda one: one.name))
+
+
+async def removed_by(group: str, *given: Any) -> dict[str, int]:
+    """What functions of installed packages cleared of tables that are not the engine's, as counts. Each does a bounded
+    piece of work on a connection. They are entry points, because a supervisor imports no application:
+    ``penstock.deleted`` is called with the connection, ``penstock.retention`` also with the seconds that tasks of no
+    job are kept. One that fails does not keep the others from their turn; its error is raised behind them."""
+    removed: dict[str, int] = {}
+    failed: Exception | None = None
+    for one in _registered(group):
+        try:
+            removed |= await one.load()(*given)
+        except Exception as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
+    return removed
 
 
 async def in_batches(step: Callable[[int], Awaitable[int]], batch: int, *, most: int | None = None) -> int:

@@ -195,7 +195,7 @@ def statements() -> Iterator[tuple[str, str]]:
         folder = path.relative_to(SOURCE).parent.parent
         queries = load(path.stem, ".".join(("penstock", *folder.parts)))
         for name in queries.names():
-            # Written for any generation of an index: see extensions/articles/generation.py.
+            # Written for any generation of an index: see extensions/articles/generations.py.
             text = getattr(queries, name).replace("vectors_0", "vectors_1").replace("vector(0)", "vector(256)")
             if _EXPLAINED.match(text):
                 yield f"{folder}/{path.stem} {name}", text

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import penstock
+from penstock import Penstock
 from penstock.core.app import Noun
 
 ROOT = Path(__file__).parents[2]
@@ -99,3 +100,10 @@ def test_the_api_is_typed_as_people_use_it(tmp_path):
     errors = [line for line in checked.stdout.splitlines() if ": error:" in line]
     assert all("bad.py" in line for line in errors), checked.stdout
     assert len(errors) == 7, checked.stdout
+
+
+def test_calls_of_control_and_insight_show_the_parameters_that_are_left():
+    app = Penstock("shop")
+    assert list(inspect.signature(app.control.jobs.pause).parameters) == ["job_id", "by", "reason"]
+    assert "limit" in inspect.signature(app.insight.lanes).parameters
+    assert next(iter(inspect.signature(app.insight.why).parameters)) != "connection"

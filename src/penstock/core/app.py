@@ -4,7 +4,8 @@ application: :class:`penstock.application.Penstock`.
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from functools import partial, update_wrapper
+from functools import cache, partial, update_wrapper
+from inspect import Signature, signature
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from penstock.config import Settings
@@ -125,7 +126,7 @@ class OfApp(Generic[Given, Answer]):
         self.function = function
 
     def __get__(self, noun: Noun, kind: type[Noun]) -> Callable[Given, Answer]:
-        return update_wrapper(partial(self.function, noun.app), self.function)
+        return _method(partial(self.function, noun.app), self.function)
 
 
 class OfDatabase(Generic[Given, Answer]):
@@ -139,4 +140,17 @@ class OfDatabase(Generic[Given, Answer]):
             async with noun.app.connection() as connection:
                 return await self.function(connection, *args, **options)
 
-        return update_wrapper(ask, self.function)
+        return _method(ask, self.function)
+
+
+def _method(made: Callable[Given, Answer], function: Callable[..., Any]) -> Callable[Given, Answer]:
+    """With the name, the text and the remaining parameters of the function: what ``help`` shows."""
+    made = update_wrapper(made, function)
+    made.__dict__["__signature__"] = _without_first(function)
+    return made
+
+
+@cache
+def _without_first(function: Callable[..., Any]) -> Signature:
+    whole = signature(function)
+    return whole.replace(parameters=list(whole.parameters.values())[1:])

@@ -93,7 +93,12 @@ async def test_two_consumers_share_a_queue_without_doubles(place, transport):
     await send(transport, place.queue, *numbers)
     async with place.opened() as elsewhere:
         consumers = [await reader(one, place.queue, prefetch=20) for one in (transport, elsewhere)]
-        shares = await asyncio.gather(*(_drained(consumer) for consumer in consumers))
+        shares: list[list[str]] = [[], []]
+        sharing = [asyncio.create_task(_take(*pair)) for pair in zip(consumers, shares, strict=True)]
+        assert await until(lambda: asyncio.sleep(0, sum(len(share) for share in shares)), len(numbers))
+        for one in sharing:
+            one.cancel()
+        await asyncio.gather(*sharing, return_exceptions=True)
     assert sorted(int(text) for share in shares for text in share) == list(range(400))
     assert all(shares)
 
@@ -174,12 +179,11 @@ async def test_a_cancelled_receive_loses_nothing(place, transport):
         assert texts(await received(consumer, 1)) == [str(number)]
 
 
-async def _drained(consumer) -> list[str]:
-    got: list[str] = []
-    while some := await consumer.receive(10, 1.5):
-        got += texts(some)
+async def _take(consumer, share: list[str]) -> None:
+    while True:
+        some = await consumer.receive(10, 60)
         await consumer.acknowledge(some)
-    return got
+        share += texts(some)
 
 
 async def _all_there(place: Broker, transport: Transport, consumer, count: int) -> None:

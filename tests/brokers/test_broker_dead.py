@@ -85,9 +85,13 @@ async def test_a_parked_message_is_found_by_later_consumers_only(place, transpor
     older, idle = await reader(transport, place.queue), await reader(transport, place.queue)
     assert await older.receive(1, 0) == await idle.receive(1, 0) == []
     await send(transport, place.queue, "from the future", urgency=2)
-    for consumer in (older, idle):
-        for message in await consumer.receive(1, 1):
-            await consumer.park(message)
+    parked: list[bytes] = []
+    async with asyncio.timeout(60):
+        while not parked:
+            for consumer in (older, idle):
+                for message in await consumer.receive(1, 0.1):
+                    await consumer.park(message)
+                    parked.append(message.raw)
     assert await older.receive(1, 1.5) == await idle.receive(1, 0.5) == []
     newer = await reader(transport, place.queue)
     (message,) = await received(newer, 1)

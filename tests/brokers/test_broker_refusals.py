@@ -19,7 +19,7 @@ async def test_a_queue_of_the_wrong_kind_is_refused_with_a_next_step(place, tran
     await place.spoil(place.queue)
     with pytest.raises(BrokerRefused) as caught:
         consumer = await reader(transport, place.queue)
-        await consumer.receive(1, 1)
+        await consumer.receive(1, 60)
     assert "PENSTOCK_BROKER_PREFIX" in str(caught.value)
 
 
@@ -32,7 +32,7 @@ async def test_a_wrong_port_is_a_broker_away(place):
         await send(elsewhere, place.queue, "nowhere")
     consumer = await reader(elsewhere, place.queue)
     with pytest.raises(BrokerAway):
-        await consumer.receive(1, 1)
+        await consumer.receive(1, 60)
     await elsewhere.close()
 
 

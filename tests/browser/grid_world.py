@@ -110,7 +110,7 @@ class Feeder:
 
     def __exit__(self, *error: object) -> None:
         self._ending.set()
-        self._thread.join(30)
+        self._thread.join(60)
         if self.failed is not None:
             raise self.failed
 

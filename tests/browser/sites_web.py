@@ -70,7 +70,7 @@ class SitesWeb:
     def stop(self) -> None:
         assert self._end is not None
         self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(30)
+        self._thread.join(60)
         self._loop.close()
 
     def mend(self) -> None:

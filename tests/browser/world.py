@@ -73,7 +73,7 @@ class World:
             os.killpg(self._up.process.pid, number)
         else:
             self._up.process.send_signal(number)
-        self._up.ended(40)
+        self._up.ended(60)
         self._up = None
 
     def close(self) -> None:

@@ -57,8 +57,8 @@ def test_the_example_over_http_finds_the_article_that_it_saves(start: Start, cal
     assert call("users", "create", "ann", database_url=database_url).returncode == 0
     token = call("tokens", "create", "ann", database_url=database_url).stdout.strip()
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    with urlopen(Request(f"{address}/api/articles", body[1].encode(), headers), timeout=30) as saved:
+    with urlopen(Request(f"{address}/api/articles", body[1].encode(), headers), timeout=60) as saved:
         assert saved.status == 201
         slug = orjson.loads(saved.read())["slug"]
-    with urlopen(Request(address + asked[1], headers=headers), timeout=30) as answer:
+    with urlopen(Request(address + asked[1], headers=headers), timeout=60) as answer:
         assert [hit["slug"] for hit in orjson.loads(answer.read())["items"]] == [slug]

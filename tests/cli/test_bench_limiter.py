@@ -42,5 +42,5 @@ async def test_the_limiter_bench_measures_both_stores(server_url: str) -> None:
     figures: dict[str, Any] = orjson.loads(session.out.stdout.getvalue())
     assert (figures["store"], figures["redis"]["store"]) == ("postgres", "redis")
     for one in (figures, figures["redis"]):
-        assert one["calls"] > 10
+        assert one["calls"] > 0
         assert {"windows_over_limit", "use", "early_calls", "far_share", "uneven_use"} <= one.keys()

@@ -168,7 +168,7 @@ def test_ctrl_c_is_exit_code_130_without_a_traceback():
     assert waiting.stdout is not None
     assert waiting.stdout.readline() == "waiting\n"
     waiting.send_signal(signal.SIGINT)
-    _, told = waiting.communicate(timeout=30)
+    _, told = waiting.communicate(timeout=60)
     assert waiting.returncode == 130
     assert "Traceback" not in told
 

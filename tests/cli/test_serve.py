@@ -39,7 +39,7 @@ def answers(address: str, path: str = "/healthz") -> bool:
 def stream(address: str, token: str) -> socket.socket:
     """A connection that listens to events; its first have come."""
     host, port = address.removeprefix("http://").split(":")
-    opened = socket.create_connection((host, int(port)), timeout=30)
+    opened = socket.create_connection((host, int(port)), timeout=60)
     opened.sendall(f"GET /api/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
     received = b""
     while b"event: live" not in received:

@@ -108,9 +108,11 @@ def test_a_port_in_use_is_refused_with_a_sentence(call: Call, database_url: str)
 async def test_metrics_count_what_the_runners_did(start: Start, database_url: str, enqueuer: Penstock):
     worker = start("worker", "--app", APP, "--port", "0", "-o", "json", database_url=database_url)
     address = started(worker)["http"]
+    begun = time.monotonic()
     tasks = [await enqueuer.enqueue("add", {"a": number, "b": 1}) for number in range(5)]
     for task in tasks:
         await task.result(60)
+    took = time.monotonic() - begun
     samples: dict[str, float] = {}
 
     def counted() -> bool:
@@ -125,7 +127,7 @@ async def test_metrics_count_what_the_runners_did(start: Start, database_url: st
     wait_until(counted, what="the count of five runs", log=lambda: str(samples))
     assert samples['penstock_tasks_claimed_total{stage="add"}'] == 5
     assert samples['penstock_tasks_finished_total{stage="add",state="DONE"}'] == 5
-    assert 0 < samples['penstock_run_seconds_sum{stage="add"}'] < 5
+    assert 0 < samples['penstock_run_seconds_sum{stage="add"}'] <= 5 * took
     assert samples['penstock_wait_seconds_count{stage="add"}'] >= 1
     assert samples['penstock_wait_seconds_sum{stage="add"}'] >= 0
     assert samples['penstock_stage_waiting{stage="add"}'] == 0

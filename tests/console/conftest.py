@@ -34,7 +34,7 @@ class Service:
         if name not in self._clients:
             headers = {"Authorization": f"Bearer {self.tokens[name]}"} if name is not None else {}
             made = httpx2.AsyncClient(
-                transport=httpx2.ASGITransport(app=self.api), base_url="http://service", headers=headers, timeout=30
+                transport=httpx2.ASGITransport(app=self.api), base_url="http://service", headers=headers, timeout=60
             )
             self._clients[name] = await self._open.enter_async_context(made)
         return self._clients[name]
@@ -53,7 +53,7 @@ class Service:
             transport=httpx2.ASGITransport(app=self.api),
             base_url="http://service",
             headers={"Cookie": f"{COOKIE}={secret}", "Origin": "http://service"},
-            timeout=30,
+            timeout=60,
         )
         return await self._open.enter_async_context(client)
 

@@ -17,7 +17,7 @@ async def browser(
 ) -> AsyncIterator[httpx2.AsyncClient]:
     transport = httpx2.ASGITransport(app=service.api, client=(address, 4711))
     headers = {"Origin": base_url, "User-Agent": "Firefox"}
-    async with httpx2.AsyncClient(transport=transport, base_url=base_url, headers=headers, timeout=30) as made:
+    async with httpx2.AsyncClient(transport=transport, base_url=base_url, headers=headers, timeout=60) as made:
         yield made
 
 

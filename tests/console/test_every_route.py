@@ -16,7 +16,7 @@ from tests.console.conftest import Service
 from tests.console.matrix import ACTORS, INSIDE, OK, ROWS, Row
 from tests.console.world import World
 
-_CALL_SECONDS = 30.0
+_CALL_SECONDS = 60.0
 _METHODS = ("get", "put", "post", "delete", "patch", "head", "options", "trace")
 
 

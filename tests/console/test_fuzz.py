@@ -26,7 +26,7 @@ _HERE = Path(__file__).parent
 _BIN = Path(sys.executable).parent
 _SECONDS = int(os.environ.get("PENSTOCK_FUZZ_SECONDS", "9"))
 _LONG = _SECONDS > 60
-_START_SECONDS = 30.0
+_START_SECONDS = 60.0
 # Out of reach of generated ids, which are mostly small: the fuzzer must not revoke the token it comes with.
 _FIRST_TOKEN = 4_000_000_123
 

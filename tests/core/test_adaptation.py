@@ -97,17 +97,19 @@ def test_no_claim_falls_below_the_least(machine):
     assert machine.adaptation.shrink(7, Decision(value=20, reason="few")).value == load().claim_min
 
 
-def test_the_machine_is_not_asked_for_every_claim(monkeypatch):
-    asked = []
+def test_the_machine_is_asked_once_a_second_however_many_claims_there_are(monkeypatch):
+    now, asked = 1000.0, []
+    monkeypatch.setattr(adapting, "time", SimpleNamespace(monotonic=lambda: now))
 
-    def count() -> Load:
-        asked.append(time.monotonic())
+    def noted() -> Load:
+        asked.append(now)
         return Load(cpu=0.0, memory=0.0)
 
-    adaptation = Adaptation(settings=load(), stages={}, measured={}, events=Events(), load=count)
-    for _ in range(1000):
+    adaptation = Adaptation(settings=load(), stages={}, measured={}, events=Events(), load=noted)
+    for step in range(32):
+        now = 1000.0 + step / 8
         adaptation.run_once()
-    assert len(asked) == 1
+    assert asked == [1000.0, 1001.0, 1002.0, 1003.0]
 
 
 @pytest.mark.parametrize(("cap_seconds", "delay_seconds"), [(3600.0, 4.0), (3.0, 3.0), (0.5, 0.5)])

@@ -173,13 +173,17 @@ async def test_lanes_of_one_priority_take_turns(app, record, working):
 
 async def test_a_fleet_wide_limit_is_exact_over_several_workers(app, working):
     running, most = 0, 0
+    two = asyncio.Event()
 
     @app.task(pool=10, max_running=2)
     async def narrow():
         nonlocal running, most
         running += 1
         most = max(most, running)
-        await asyncio.sleep(0.01)
+        if running == 2:
+            two.set()
+        await two.wait()
+        await asyncio.sleep(0.01)  # time for a third one to come
         running -= 1
 
     async with working(), working(), working():

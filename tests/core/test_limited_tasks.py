@@ -42,8 +42,8 @@ async def test_tasks_together_keep_the_limit_and_lose_no_attempt(app, working, c
             calls.append(time.monotonic())
             assert ctx.attempt == 1
 
+    tasks = [await look_up.enqueue() for _ in range(9)]  # before: one by one they might be slower than the limit
     async with working():
-        tasks = [await look_up.enqueue() for _ in range(9)]
         for task in tasks:
             await task.result(60)
     assert len(calls) == 9

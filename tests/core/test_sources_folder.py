@@ -422,7 +422,7 @@ async def test_the_task_scans_every_enabled_source(app: Penstock, drop: Path) ->
     scanning.install(app)
     await app.close()
     await app.open()
-    world = await make_world(app, kind="folder", place={"path": str(drop)}, stable_seconds=0)
+    world = await make_world(app, kind="folder", place={"path": str(drop)})
     await make_world(app, name="off", kind="folder", place={"path": str(drop)}, enabled=False)
     (drop / "a.csv").write_bytes(ROWS)
     await scan_all(app)

@@ -182,7 +182,7 @@ def test_a_batch_or_throttle_below_one_is_refused_with_its_value(app: Penstock, 
 
 
 async def test_other_stages_go_on_while_one_waits_for_its_cycle(app: Penstock, working: Any) -> None:
-    app.use(app.settings.model_copy(update={"coordination_seconds": 60}), app.events)
+    app.use(app.settings.model_copy(update={"coordination_seconds": 3600}), app.events)
 
     @app.task(throttle=1)
     async def rare(n: int) -> int:

@@ -478,6 +478,7 @@ def test_no_child_survives_a_runner_that_was_killed(tmp_path, name):
         pid = int(path.read_text())
         assert is_alive(pid)
         runner.kill()
+    end = time.monotonic() + PATIENCE_SECONDS
     while is_alive(pid) and time.monotonic() < end:
         time.sleep(0.01)
     assert not is_alive(pid)

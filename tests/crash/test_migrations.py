@@ -39,7 +39,7 @@ def newer(*arguments: str, url: str) -> "subprocess.Popen[bytes]":
     )
 
 
-async def ended(process: "subprocess.Popen[bytes]", seconds: float = 40) -> tuple[int, str, str]:
+async def ended(process: "subprocess.Popen[bytes]", seconds: float = 60) -> tuple[int, str, str]:
     out, error = await asyncio.to_thread(process.communicate, timeout=seconds)
     return process.returncode, out.decode(), error.decode()
 
@@ -55,8 +55,10 @@ class Load:
             self.tasks.append(await quick.enqueue(len(self.tasks), seconds=0.01))
             await asyncio.sleep(0.01)
 
+    async def is_load(self) -> bool:
+        return len(self.tasks) > 20
+
     async def check(self, ledger: Ledger, connection: asyncpg.Connection) -> None:
-        assert len(self.tasks) > 20
         results = await asyncio.gather(*(task.result(60) for task in self.tasks))
         assert results == list(range(len(self.tasks)))
         audit = await ledger.audit(connection, [task.id for task in self.tasks])
@@ -69,6 +71,7 @@ async def load() -> AsyncIterator[Load]:
     coming = asyncio.create_task(made.come())
     try:
         yield made
+        await eventually(made.is_load, what="more than 20 tasks")
         assert not coming.done() or coming.result() is None
     finally:
         coming.cancel()

@@ -40,7 +40,7 @@ async def _nothing_left(there: LinkingWorld, seconds: float = 60.0) -> None:
         await asyncio.sleep(0.05)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 async def test_a_project_deleted_while_fifty_work_on_it_leaves_nothing(database_url: str) -> None:
     chance = random.Random(7)
     server = {"latency_seconds": 0.01}

@@ -68,7 +68,7 @@ def test_its_application_runs_with_its_table_stage_route_and_screen_and_with_no_
     try:
         told = up.announced()
         assert penstock(installed, bare_url, "letters", "write", "Ann", PENSTOCK_APP=_APP).returncode == 0
-        with httpx2.Client(base_url=told["http"], headers={"Origin": told["http"]}, timeout=30) as client:
+        with httpx2.Client(base_url=told["http"], headers={"Origin": told["http"]}, timeout=60) as client:
             assert client.post("/login", data={"code": told["login"].partition("=")[2]}).status_code == 303
             wait_until(
                 lambda: client.get("/api/letters").json() == ["Hello Ann"], what="the letter", log=lambda: up.stderr

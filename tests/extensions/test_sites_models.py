@@ -213,7 +213,7 @@ async def test_an_answer_that_takes_too_long_has_failed_and_counts_as_spent(aski
 
 
 async def test_a_slow_answer_is_waited_for(asking: Asking):
-    async with asking(lambda called: says("slow", pause=0.3), timeout_seconds=10) as (world, _):
+    async with asking(lambda called: says("slow", pause=0.3), timeout_seconds=60) as (world, _):
         task = await world.ask(["a"], ["gpt"])
         assert (await drain(world.app)).done == 1
         assert world.given[task][0].took_ms >= 300
@@ -290,7 +290,15 @@ async def test_tokens_that_nobody_counted_are_estimated_and_marked(asking: Askin
 async def test_no_more_calls_at_once_than_allowed_whatever_the_number_of_sites(asking: Asking):
     from penstock import worker
 
-    async with asking(lambda called: says("x", pause=0.02), concurrency=2) as (world, server):
+    two, calls = asyncio.Event(), []
+
+    def answer(called: Called) -> Said:
+        calls.append(called)
+        if len(calls) == 2:
+            two.set()
+        return says("x", held=two, pause=0.02)  # time for a third one to come
+
+    async with asking(answer, concurrency=2) as (world, server):
         tasks = [await world.ask([f"{site} {number}" for number in range(6)], ["gpt"]) for site in range(5)]
         async with worker(world.app):
             async with asyncio.timeout(60):
@@ -313,7 +321,7 @@ async def test_a_question_larger_than_the_burst_of_tokens_is_asked_all_the_same(
 
 
 async def test_the_rate_of_the_file_is_kept_and_the_rest_waits_in_the_queue(asking: Asking):
-    async with asking(lambda called: says("fine"), requests_per_minute=12) as (world, server):
+    async with asking(lambda called: says("fine"), requests_per_minute=1) as (world, server):
         await world.ask([f"prompt {number}" for number in range(10)], ["gpt"])
         drained = await drain(world.app)
         assert (drained.done, drained.waiting) == (0, 1)

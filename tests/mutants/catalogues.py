@@ -100,6 +100,20 @@ CATALOGUES: list[Mutant] = [
     ),
     *in_area(
         _AREA,
+        "providers/http_transport.py",
+        "tests/unit/test_http_transport.py",
+        [
+            (
+                None,
+                "forgets connections whose closing was cancelled",
+                "await asyncio.shield(asyncio.gather(*(connection.aclose() for connection in closing)))",
+                "await super()._close_connections(closing)",
+                "test_a_request_cancelled_as_it_closes_expired_connections_closes_all_of_them",
+            ),
+        ],
+    ),
+    *in_area(
+        _AREA,
         f"{_APP}/waterfall.py",
         f"{_TESTS}_verification.py",
         [

@@ -133,7 +133,7 @@ async def test_work_in_every_state_goes_on_while_the_database_is_taken_over(bare
 
 async def drained(tasks: Iterable[Task[Any]]) -> None:
     for task in tasks:
-        await task.wait(30)
+        await task.wait(60)
 
 
 # ---------------------------------------------------------------- bad input

@@ -26,7 +26,7 @@ PROFILE = settings(
 )
 
 
-@pytest.mark.timeout(3600 if LONG else 120)
+@pytest.mark.timeout(3600 if LONG else 600)
 def test_the_promises_hold_after_every_step_of_every_history(module_database_url: str):
     with asyncio.Runner() as runner:
         connection = runner.run(asyncpg.connect(module_database_url))

@@ -2,6 +2,8 @@
 
 import httpx2
 
+from penstock.providers.http_transport import HttpTransport
+
 _CONNECT_SECONDS = 5.0
 
 
@@ -16,4 +18,6 @@ def json_client(key: str | None, timeout_seconds: float) -> httpx2.AsyncClient:
     if key is not None:
         sent["Authorization"] = f"Bearer {key}"
     timeout = httpx2.Timeout(timeout_seconds, connect=_CONNECT_SECONDS)
-    return httpx2.AsyncClient(headers=sent, follow_redirects=False, trust_env=False, timeout=timeout)
+    return httpx2.AsyncClient(
+        transport=HttpTransport(), headers=sent, follow_redirects=False, trust_env=False, timeout=timeout
+    )

@@ -113,7 +113,7 @@ class WorkerTree:
     def tail(self) -> str:
         return "\n".join(self.text().splitlines()[-15:])
 
-    def wait_ready(self, seconds: float = 30.0, *, starts: int = 1) -> None:
+    def wait_ready(self, seconds: float = 60.0, *, starts: int = 1) -> None:
         """Until a runner has said so, for the ``starts``-th time."""
         wait_until(
             lambda: self.events("worker.started") >= starts or not self.alive,
@@ -130,13 +130,13 @@ class WorkerTree:
         """kill -9 of the supervisor and every process under it, at once: a machine that loses power."""
         victims = [*self._descendants(), self._supervisor]
         _signal(victims, signal.SIGKILL)
-        self._process.wait(10)
+        self._process.wait(60)
 
     def kill_supervisor(self) -> None:
         """kill -9 of the supervisor alone; its runners have to notice by themselves."""
         self.runners()
         self._process.kill()
-        self._process.wait(10)
+        self._process.wait(60)
 
     def kill_runner(self) -> int | None:
         """kill -9 of the oldest runner; its pid, or None where there is none at the moment."""
@@ -172,7 +172,7 @@ class WorkerTree:
         known = {**self._known, **{one.pid: one for one in self._descendants()}}
         _signal([self._supervisor, *known.values()], signal.SIGCONT)
         _signal([self._supervisor, *known.values()], signal.SIGKILL)
-        self._process.wait(10)
+        self._process.wait(60)
 
     def _descendants(self) -> list[psutil.Process]:
         try:

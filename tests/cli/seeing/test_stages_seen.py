@@ -22,7 +22,7 @@ async def test_a_stage_is_shown_with_policy_measures_and_busy_processors(
     app = declared.make()
     app.use(load(database_url=database_url, heartbeat_seconds=0.2), Events())
     async with app, worker(app):
-        task = await app.enqueue("sleep", {"seconds": 60})
+        task = await app.enqueue("sleep", {"seconds": 3600})
         async with asyncio.timeout(60):
             while not any(one.at_work for one in (await overview(connection)).workers):
                 await asyncio.sleep(0.05)

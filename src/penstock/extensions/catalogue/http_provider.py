@@ -20,6 +20,7 @@ from penstock.extensions.catalogue.settings import CatalogueSettings
 from penstock.extensions.catalogue.verifying import by_number, by_text, texts_of
 from penstock.providers.answer import AnswerTooLarge, Received, read_answer
 from penstock.providers.circuit import Circuit
+from penstock.providers.http_transport import HttpTransport
 from penstock.providers.origin import MOST_REDIRECTS, REDIRECTS, redirected
 
 _SHORTEST_WAIT_SECONDS = 0.5
@@ -156,7 +157,11 @@ class HttpProvider:
         if self._client is None:
             sent = {"Accept": "application/json", "User-Agent": "penstock"} | dict(self._options.headers)
             self._client = httpx2.AsyncClient(
-                headers=sent, follow_redirects=False, trust_env=False, timeout=self._options.own.http_timeout_seconds
+                transport=HttpTransport(),
+                headers=sent,
+                follow_redirects=False,
+                trust_env=False,
+                timeout=self._options.own.http_timeout_seconds,
             )
         return self._client
 

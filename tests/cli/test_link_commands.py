@@ -56,6 +56,7 @@ def worker(start: Start, database_url: str, source: dict[str, str]) -> Backgroun
 def matched(link: Link, worker: Background, tmp_path: Path) -> str:
     """The number of the sample's project, whose records have ended."""
     file = tmp_path / "people.csv"
+    file.touch()  # as a redirected output would
     assert link("sample-file", str(file)).returncode == 0
     made = data(link("import", str(file), "--type", "Q5", "-o", "json"))
     ended = link("match", str(made["project_id"]), "--wait", "-o", "json")

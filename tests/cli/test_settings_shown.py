@@ -32,6 +32,12 @@ def test_a_setting_of_an_extension_that_only_the_application_knows_is_no_unknown
         assert findings["settings"]["health"] == "ok"
 
 
+def test_every_command_that_reads_the_database_names_a_mistyped_variable(call: Call, database_url: str):
+    ended = call("status", databse_url="postgresql://elsewhere/shop", database_url=database_url)
+    assert ended.returncode == 0
+    assert "PENSTOCK_DATABSE_URL" in ended.stderr and "Did you mean PENSTOCK_DATABASE_URL?" in ended.stderr
+
+
 @pytest.mark.parametrize("output", ["json", "text"])
 def test_the_password_inside_the_url_is_masked(call: Call, output: str):
     ended = call("config", "show", "-o", output, database_url="postgresql://shop:s3cret@db.local:5433/shop")

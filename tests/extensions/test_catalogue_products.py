@@ -60,7 +60,7 @@ async def test_a_list_imported_again_changes_its_products(world: World, tmp_path
     first = await products_import.import_file(world.app, written(tmp_path, header + known))
     assert (first.created, first.changed, first.wrong) == (4, 0, 0)
     second = await products_import.import_file(world.app, written(tmp_path, header + known.replace("19,90", "21,00")))
-    assert (second.created, second.changed) == (0, 4)
+    assert (second.created, second.changed) == (0, 1)
     [row] = await world.fetch("select * from catalogue.products where gtin = $1", gtin(1))
     assert (row["price"], row["currency"], row["sku"]) == (Decimal("21.0000"), "EUR", "A1")
     assert row["search_title"] == "bohrer 18v"
@@ -114,7 +114,7 @@ async def test_the_command_line_imports_counts_and_finds(penstock: CommandLine, 
 async def test_the_sample_is_there_once_however_often_it_is_imported(penstock: CommandLine):
     first = await penstock.json("catalogue", "products", "import", "--sample")
     again = await penstock.json("catalogue", "products", "import", "--sample")
-    assert (first["created"], again["created"], again["changed"]) == (300, 0, 300)
+    assert (first["created"], again["created"], again["changed"]) == (300, 0, 0)
     shown = await penstock("catalogue", "sample-file")
     assert shown.stdout.startswith("EAN,Article number,Brand,Product name,Stock\n")
 

@@ -110,7 +110,7 @@ async def _ask(url: str) -> None:
 
 
 CHECKS = (
-    Check(name="brokers", look=answering),
+    Check(name="brokers", look=answering, bare=True),
     Check(name="brokers in use", look=in_use),
     Check(name="messages", look=unread),
     Check(name="limiter", look=store),

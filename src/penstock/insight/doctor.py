@@ -45,10 +45,11 @@ async def examine(
     extensions: Iterable[Extension] = (),
 ) -> list[Finding]:
     """``home``: the folder of the embedded server, where it is in use. ``extensions``: those the application has; their
-    schemas and their own checks are looked at, too."""
+    schemas and their own checks are looked at, too. Of a database without Penstock's tables, what needs none."""
     patient = Patient(connection=connection, settings=settings, home=home)
     brought = [check for extension in extensions for check in _checks_of(extension)]
-    return [await _look(check, patient) for check in (*checks, *brought)]
+    installed = bool(await migrate.applied(connection))
+    return [await _look(check, patient) for check in (*checks, *brought) if installed or check.bare]
 
 
 def _checks_of(extension: Extension) -> tuple[Check, ...]:

@@ -36,8 +36,11 @@ class Patient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
+    """``bare``: it looks at nothing that Penstock's migrations make."""
+
     name: str
     look: Callable[[Patient], Awaitable[tuple[Health, str, str | None]]]
+    bare: bool = False
 
 
 Result = tuple[Health, str, str | None]

@@ -39,12 +39,15 @@ class Session:
         from penstock.config import setting_fields, unknown_variables
         from penstock.extension import declared_settings
 
+        if not unknown_variables(further=further):  # without reading what is installed on this machine
+            return
         for one in unknown_variables(further=(*setting_fields(declared_settings()), *further)):
             self.out.warn(f"{one.sentence}. {one.next_step}")
 
     async def app(self, *, declared: bool = False) -> "Penstock":
         """Open, once per command. ``declared``: the user's own with its tasks, from --app or PENSTOCK_APP."""
         if self._app is None:
+            self.warn_of_unknown_variables()
             self._app = self._declared(self.app_reference) if declared else self._plain()
             self.note_decisions_of(self._app)
             await self._app.open()

@@ -78,6 +78,7 @@ async def test_a_schema_that_is_missing_is_told_and_the_rest_still_looks(bare_ur
     assert "not installed" in ended.stdout
     assert "penstock migrate" in ended.stdout
     assert "PostgreSQL" in ended.stdout
+    assert "could not be looked at" not in ended.stdout and "is missing" not in ended.stdout
     assert "Traceback" not in ended.stderr
 
 

@@ -124,7 +124,7 @@ def _more(found: Sequence[object]) -> str:
 
 
 CHECKS = (
-    Check(name="schema", look=schema),
+    Check(name="schema", look=schema, bare=True),
     Check(name="indexes", look=indexes),
     Check(name="workers", look=live_workers),
     Check(name="leases", look=leases),

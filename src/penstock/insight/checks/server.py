@@ -161,14 +161,14 @@ async def disk(patient: Patient) -> Result:
 
 
 CHECKS = (
-    Check(name="server version", look=version),
-    Check(name="clock", look=clock),
-    Check(name="durability", look=durability),
-    Check(name="disk", look=disk),
-    Check(name="connections", look=connections),
+    Check(name="server version", look=version, bare=True),
+    Check(name="clock", look=clock, bare=True),
+    Check(name="durability", look=durability, bare=True),
+    Check(name="disk", look=disk, bare=True),
+    Check(name="connections", look=connections, bare=True),
     Check(name="autovacuum", look=autovacuum),
     Check(name="bloat", look=bloat),
-    Check(name="pinned rows", look=pinned_rows),
-    Check(name="long transactions", look=long_transactions),
-    Check(name="notify queue", look=notify_queue),
+    Check(name="pinned rows", look=pinned_rows, bare=True),
+    Check(name="long transactions", look=long_transactions, bare=True),
+    Check(name="notify queue", look=notify_queue, bare=True),
 )

@@ -8,6 +8,11 @@ on conflict (key) do update set
     gtin = excluded.gtin, sku = excluded.sku, brand = excluded.brand, title = excluded.title, price = excluded.price,
     currency = excluded.currency, retailer = excluded.retailer, url = excluded.url,
     search_brand = excluded.search_brand, search_title = excluded.search_title, updated_at = now()
+-- What is as it was is neither written nor returned.
+where (products.gtin, products.sku, products.brand, products.title, products.price, products.currency, products.retailer,
+       products.url, products.search_brand, products.search_title)
+      is distinct from (excluded.gtin, excluded.sku, excluded.brand, excluded.title, excluded.price, excluded.currency,
+                        excluded.retailer, excluded.url, excluded.search_brand, excluded.search_title)
 -- A row that nobody updated before has no xmax: it is new.
 returning (xmax = 0) as created
 

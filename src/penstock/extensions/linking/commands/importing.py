@@ -144,7 +144,7 @@ def register(app: typer.Typer) -> None:
         """Write a small CSV of made-up people: typos, namesakes, an empty name, somebody nobody knows."""
         data = files("penstock.extensions.linking").joinpath("sample_people", "people.csv").read_bytes()
         try:
-            if file.exists() and file.read_bytes() != data:
+            if file.exists() and file.read_bytes() not in (b"", data):
                 raise UsageError(f"{file} is there and holds something else. Nothing was written; name another file.")
             file.write_bytes(data)
         except OSError as error:

@@ -55,6 +55,9 @@ class Move:
     instead: str = "Look at it again: somebody else may have moved it meanwhile."
 
 
+# The name of a move, and the cause that an attempt is recorded with.
+VERSION_SKEW = "version skew"
+
 MOVES: tuple[Move, ...] = (
     Move(name="claim", origins=(State.PENDING,), targets=(State.PROCESSING,), by="worker"),
     Move(
@@ -68,7 +71,7 @@ MOVES: tuple[Move, ...] = (
     Move(name="retry", origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED), burns=True, by="worker"),
     Move(name="snooze", origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED), by="worker"),
     # The stored input does not fit the handler of this release.
-    Move(name="version skew", origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED), by="worker"),
+    Move(name=VERSION_SKEW, origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED), by="worker"),
     Move(name="hand back", origins=(State.PROCESSING,), targets=(State.PENDING, State.SKIPPED), by="worker"),
     Move(
         name="crash",

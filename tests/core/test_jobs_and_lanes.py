@@ -313,7 +313,7 @@ async def test_a_lane_limit_is_one_for_all_priorities_and_all_runners(app, crowd
 async def test_a_paused_lane_stays_paused_at_every_priority(app, record, working):
     await record.options(lane="ann").enqueue("first")
     async with app.connection() as connection:
-        await lanes.pause(connection, "note", "ann", "bob", "holiday")
+        await lanes.pause(connection, "note", "ann", by="bob", reason="holiday")
     later = await record.options(lane="ann", priority="high").enqueue("urgent")
     async with working():
         await (await record.enqueue("other")).result(60)

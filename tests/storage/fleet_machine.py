@@ -26,7 +26,7 @@ class Fleet(Workers):
             case 5:
                 self.do(lanes.cancel(self.connection, self.world.pipeline, lane, "me"))
             case 1:
-                self.do(lanes.pause(self.connection, self.world.pipeline, lane, "me", None))
+                self.do(lanes.pause(self.connection, self.world.pipeline, lane, by="me", reason=None))
             case _:
                 self.do(lanes.resume(self.connection, self.world.pipeline, lane))
 

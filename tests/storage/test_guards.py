@@ -43,7 +43,7 @@ async def test_a_claim_leaves_a_row_that_is_not_due(world: World):
 async def test_a_claim_obeys_pause_and_cancel_at_once(world: World, what: str):
     (waiting,) = await world.put()
     if what == "paused lane":
-        await lanes.pause(world.connection, world.pipeline, "default", "me", None)
+        await lanes.pause(world.connection, world.pipeline, "default", by="me", reason=None)
     elif what == "cancelled lane":
         await lanes.cancel(world.connection, world.pipeline, "default", "me")
     elif what.endswith("job"):

@@ -269,7 +269,7 @@ async def test_what_is_leased_in_a_paused_lane_or_stage_is_asked_to_wait(world: 
     a = await world.worker()
     held = await world.claim_one(a)
     assert await queue.asked_to_wait(world.connection, [a]) == []
-    await lanes.pause(world.connection, world.pipeline, "default", "me", None)
+    await lanes.pause(world.connection, world.pipeline, "default", by="me", reason=None)
     assert await queue.asked_to_wait(world.connection, [a]) == [(task, held.lease, a)]
     assert await queue.asked_to_wait(world.connection, [a + 1]) == []
     await lanes.resume(world.connection, world.pipeline, "default")

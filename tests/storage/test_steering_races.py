@@ -19,7 +19,7 @@ _DECISIONS: dict[str, Decision] = {
     "cancel of a job": lambda connection, job: jobs.cancel(connection, job, "ann"),
     "lanes that follow a job": lambda connection, job: lanes.follow_jobs(connection),
     "another priority for a job": lambda connection, job: lanes.reprioritise_job(connection, job, 7),
-    "pause of a lane": lambda connection, job: lanes.pause(connection, "work", "named", "ann", None),
+    "pause of a lane": lambda connection, job: lanes.pause(connection, "work", "named", by="ann", reason=None),
     "resume of a lane": lambda connection, job: lanes.resume(connection, "work", "named"),
     "cancel of a lane": lambda connection, job: lanes.cancel(connection, "work", "named", "ann"),
     "another weight for a lane": lambda connection, job: lanes.configure(connection, "work", "named", weight=3),

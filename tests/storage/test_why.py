@@ -142,7 +142,7 @@ async def test_a_paused_stage_says_who_and_why(world: World) -> None:
 
 async def test_a_paused_lane_is_named(world: World) -> None:
     task_id = await world.enqueue(lane="news")
-    await lanes.pause(world.connection, "mail", "news", "ann", None)
+    await lanes.pause(world.connection, "mail", "news", by="ann", reason=None)
     why = await world.why(task_id)
     assert why.reason is Reason.LANE_PAUSED
     assert "'news'" in why.sentence

@@ -44,7 +44,7 @@ def test_a_part_keeps_its_budget_and_one_that_is_over_it_only_shrinks(source: Pa
     [
         ("select id from penstock.task_states", 0, None),
         ("select penstock.tasks(1) -- as penstock.tasks has it", 0, None),
-        ("select id from penstock.users", 0, None),
+        ("select id from penstock.users", 0, "names tables of the engine 1 times, and may 0 times"),
         ("select id from penstock.tasks", 0, "names tables of the engine 1 times, and may 0 times"),
         ("select id from penstock.tasks", 1, None),
         ("select id from penstock.task_states", 1, "names tables of the engine 0 times: lower it"),
@@ -54,6 +54,13 @@ def test_sql_outside_the_storage_names_no_table_of_the_engine(source: Path, sql:
     (source / "extensions/sites/sql/sites.sql").write_text(sql)
     wrong = list(house.foreign_tables(source, {"extensions/sites/sql/sites.sql": allowed} if allowed else {}))
     assert [says in one for one in wrong] == ([True] if says else []), wrong
+
+
+def test_only_the_console_names_its_own_tables(source: Path):
+    (source / "console/people.sql").write_text("select id from penstock.users")
+    assert list(house.foreign_tables(source, {})) == []
+    (source / "console/people.sql").write_text("select id from penstock.tasks")
+    assert "console/people.sql names tables of the engine 1 times" in next(house.foreign_tables(source, {}))
 
 
 def test_a_file_that_is_gone_leaves_the_list(source: Path):

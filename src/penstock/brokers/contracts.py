@@ -17,7 +17,7 @@ from penstock.brokers.envelope import job_id_of, trace_of
 from penstock.core.app import App
 from penstock.core.context import Context
 from penstock.core.handles import Task
-from penstock.core.run import waited
+from penstock.core.retry import waited
 from penstock.errors import InvalidArguments, InvalidDefinition, PermanentError
 from penstock.model import Priority, Snooze
 from penstock.storage import relay, tasks

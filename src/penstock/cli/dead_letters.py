@@ -16,7 +16,7 @@ from penstock.control import dead_letters
 from penstock.control.dead_letters import DeadLetter, DeadLetterFilter, Replay
 from penstock.errors import InvalidSetting, UsageError
 from penstock.insight import task_views
-from penstock.insight.wording import stage_label
+from penstock.observe.wording import stage_label
 from penstock.terminal.command import command
 from penstock.terminal.editor import edited
 from penstock.terminal.output import Column

@@ -10,8 +10,8 @@ import typer
 from penstock.errors import InvalidSetting
 from penstock.insight.overview import of_stage, overview
 from penstock.insight.stage_views import StageView
-from penstock.insight.wording import rate, span
 from penstock.insight.worker_views import ProcessorView, WorkerView
+from penstock.observe.wording import rate, span
 from penstock.terminal.command import command
 from penstock.terminal.output import Column, duration, table_text, titled
 from penstock.terminal.pages import ReasonOption, actor

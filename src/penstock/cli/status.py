@@ -6,7 +6,7 @@ from penstock.cli.stages import COLUMNS as STAGE_COLUMNS
 from penstock.cli.stages import EMPTY as NO_STAGES
 from penstock.cli.stages import TRANSPORT, as_row
 from penstock.insight.overview import Overview, dead_letter_line, overview
-from penstock.insight.wording import ago, size
+from penstock.observe.wording import ago, size
 from penstock.terminal.command import command
 from penstock.terminal.output import Column, duration, shown, table_text
 from penstock.terminal.readable import clean

@@ -15,8 +15,8 @@ from penstock.errors import InvalidSetting, UsageError
 from penstock.insight import task_views
 from penstock.insight.task_views import TaskDetails, TaskEvent, TaskFilter, TaskRow
 from penstock.insight.why import explain
-from penstock.insight.wording import stage_label
 from penstock.lifecycle import State
+from penstock.observe.wording import stage_label
 from penstock.terminal.command import command
 from penstock.terminal.output import Column
 from penstock.terminal.pages import AfterOption, LimitOption, actor, place_of, show_page, written

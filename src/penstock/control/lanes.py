@@ -35,7 +35,8 @@ async def waiting(app: App, pipeline: str, key: str) -> int:
 
 async def pause(app: App, pipeline: str, key: str, *, by: str, reason: str | None = None) -> None:
     """Nothing more of it is started; what runs goes on to its end."""
-    await _decide(app, pipeline, key, "pause", lanes.pause, by, reason, by=by, reason=reason)
+    change = partial(lanes.pause, by=by, reason=reason)
+    await _decide(app, pipeline, key, "pause", change, by=by, reason=reason)
 
 
 async def resume(app: App, pipeline: str, key: str, *, by: str) -> None:
@@ -46,7 +47,9 @@ async def resume(app: App, pipeline: str, key: str, *, by: str) -> None:
 
 async def cancel(app: App, pipeline: str, key: str, *, by: str) -> None:
     """Waiting tasks end at once, running ones are asked to stop. Later ones start in a new lane."""
-    await _decide(app, pipeline, key, "cancel", lanes.cancel, by, by=by)
+    await _decide(
+        app, pipeline, key, "cancel", lambda link, pipeline, key: lanes.cancel(link, pipeline, key, by), by=by
+    )
 
 
 async def weigh(app: App, pipeline: str, key: str, weight: int, *, by: str) -> None:
@@ -69,13 +72,13 @@ async def _decide(
     pipeline: str,
     key: str,
     move: str,
-    change: Callable[..., Awaitable[int]],
-    *values: Any,
+    change: Callable[[Any, str, str], Awaitable[int]],
+    *,
     by: str,
     **more: Any,
 ) -> None:
     async with app.connection() as connection:
-        if not await change(connection, pipeline, key, *values):
+        if not await change(connection, pipeline, key):
             raise await _missing(connection, pipeline, key)
     app.events.emit("lanes.steered", pipeline=pipeline, lane=key, move=move, by=by, **more)
 

@@ -14,7 +14,14 @@ LARGEST_LIMIT = 2**31 - 1
 
 async def pause(app: App, stage: str, *, by: str, reason: str | None = None) -> None:
     """Nothing more of it is started; what runs goes on to its end."""
-    await _decide(app, stage, "pause", stages.pause, by, reason, by=by, reason=reason)
+    await _decide(
+        app,
+        stage,
+        "pause",
+        lambda link, pipeline, name: stages.pause(link, pipeline, name, by, reason),
+        by=by,
+        reason=reason,
+    )
 
 
 async def resume(app: App, stage: str, *, by: str) -> None:
@@ -26,7 +33,14 @@ async def resume(app: App, stage: str, *, by: str) -> None:
 async def limit(app: App, stage: str, max_running: int | None, *, by: str) -> None:
     """An exact fleet-wide limit; None takes it away. The code's own one comes back when it registers again."""
     checked_limit(max_running)
-    await _decide(app, stage, "limit", stages.limit, max_running, by=by, max_running=max_running)
+    await _decide(
+        app,
+        stage,
+        "limit",
+        lambda link, pipeline, name: stages.limit(link, pipeline, name, max_running),
+        by=by,
+        max_running=max_running,
+    )
     await app.wake_all()
 
 
@@ -52,11 +66,11 @@ def checked_limit(max_running: int | None) -> None:
 
 
 async def _decide(
-    app: App, stage: str, move: str, change: Callable[..., Awaitable[int]], *values: Any, by: str, **more: Any
+    app: App, stage: str, move: str, change: Callable[[Any, str, str | None], Awaitable[int]], *, by: str, **more: Any
 ) -> None:
     async with app.connection() as connection:
         pipeline, name = await _known(connection, stage)
-        await change(connection, pipeline, name, *values)
+        await change(connection, pipeline, name)
         await tell_steered(connection, stage=stage)
     app.events.emit("stages.steered", stage=stage, move=move, by=by, **more)
 

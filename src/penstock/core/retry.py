@@ -22,6 +22,9 @@ from penstock.errors import (
 
 _HTTP_THROTTLED = 429
 _LONGEST_WAIT_SECONDS = 24 * 3600.0
+# A task of another release is left alone for half as long as it has waited already, within these.
+_SKEW_GROWTH = 0.5
+_SHORTEST_SKEW_SECONDS, _LONGEST_SKEW_SECONDS = 5.0, 900.0
 # A year or a zone with twenty digits is no ValueError to the library that reads it.
 _NO_DATE = (TypeError, ValueError, OverflowError, IndexError)
 # Frames between a handler and what it called: nobody looks for their error there.
@@ -222,3 +225,8 @@ def _text_of(error: BaseException) -> str:
         return str(error)
     except Exception as problem:
         return f"its text cannot be read: __str__ raised {type(problem).__name__}"
+
+
+def waited(age_seconds: float) -> float:
+    """How long a task that this release cannot run is left alone next."""
+    return min(max(age_seconds * _SKEW_GROWTH, _SHORTEST_SKEW_SECONDS), _LONGEST_SKEW_SECONDS)

@@ -8,7 +8,7 @@ from penstock.core.arguments import Arguments
 from penstock.core.context import Context, Surroundings
 from penstock.core.define import StageDefinition
 from penstock.core.payload import clean_text, decode, encode
-from penstock.core.retry import ErrorClass, Relayed, RetryPolicy, Verdict, classify, describe
+from penstock.core.retry import ErrorClass, Relayed, RetryPolicy, Verdict, classify, describe, waited
 from penstock.core.stage import Stage
 from penstock.core.tracing import Call, traced, tracing_enabled
 from penstock.errors import (
@@ -20,7 +20,7 @@ from penstock.errors import (
     ThrottledError,
     TransactionLost,
 )
-from penstock.lifecycle import State
+from penstock.lifecycle import VERSION_SKEW, State
 from penstock.model import (
     LONGEST_SECONDS,
     Advance,
@@ -39,10 +39,6 @@ from penstock.model import (
 from penstock.storage.database import AWAY
 
 _MAX_ERROR_BYTES = 64 * 1024
-# The cause of a release. Such a task is left alone for half as long as it has waited already, within these.
-VERSION_SKEW = "version skew"
-_SHORTEST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 5.0, 900.0
-_GROWTH = 0.5
 _MAX_PROBLEM_BYTES = 16 * 1024
 
 
@@ -321,8 +317,3 @@ def left(claimed: Claimed, problem: str, left_seconds: float) -> Release:
         delay_seconds=waited(left_seconds),
         error=encode(described, what="reason", limit_bytes=_MAX_PROBLEM_BYTES),
     )
-
-
-def waited(age_seconds: float) -> float:
-    """How long a task that this release cannot run is left alone next."""
-    return min(max(age_seconds * _GROWTH, _SHORTEST_WAIT_SECONDS), _LONGEST_WAIT_SECONDS)

@@ -18,10 +18,9 @@ import asyncpg
 from penstock.config import Settings
 from penstock.core.outage import LinkWatch
 from penstock.core.payload import clean_text, encode
-from penstock.core.run import VERSION_SKEW
 from penstock.events import Events
 from penstock.failpoints import Failpoints
-from penstock.lifecycle import State
+from penstock.lifecycle import VERSION_SKEW, State
 from penstock.model import Advance, Claimed, Finish, Release, Settlement
 from penstock.storage import queue
 from penstock.storage.database import LOST, Link, passing

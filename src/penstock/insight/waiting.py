@@ -9,9 +9,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from penstock.core.run import VERSION_SKEW
 from penstock.insight.worker_views import processors_by_state
-from penstock.lifecycle import JobState
+from penstock.lifecycle import VERSION_SKEW, JobState
 from penstock.observe.wording import rate, span, stage_label
 from penstock.storage.limits import KnownLimit
 

@@ -110,7 +110,12 @@ def _waiting(row: Position, *, served: bool, in_stage: int, in_lane: int) -> Wai
 async def _in_line(connection: Connection, row: Position, live: list[dict[str, Any]], told: Telling | None) -> Said:
     """Due, and somebody serves it: what is ahead, whether anybody is free."""
     ahead = await reads.ahead_in_lane(
-        connection, row["stage"], row["lane"], row["run_at"], row["task_id"], _COUNTED_AHEAD
+        connection,
+        stage=row["stage"],
+        lane=row["lane"],
+        run_at=row["run_at"],
+        task_id=row["task_id"],
+        at_most=_COUNTED_AHEAD,
     )
     first, turns = await reads.ahead_by_priority(
         connection, stage=row["stage"], priority=row["priority"], pipeline=row["pipeline"]

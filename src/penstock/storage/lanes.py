@@ -43,11 +43,14 @@ follow_jobs = Counted[[]](_sql.follow_jobs)
 # The job a lane belongs to; what is decided about it is decided about the job.
 job_of_key = Value[[str, str], int | None](_sql.job_of_key)  # pipeline, key
 reprioritise_job = Counted[[int, int]](_sql.reprioritise_job)  # job_id, priority
-pause = Counted[[str, str, str, str | None]](_sql.pause)  # pipeline, key, by, reason
 resume = Counted[[str, str]](_sql.resume)  # pipeline, key
 cancel = Counted[[str, str, str]](_sql.cancel)  # pipeline, key, by
 activate_woken = Counted[[]](_sql.activate_woken)
 activate_stranded = Counted[[]](_sql.activate_stranded)
+
+
+async def pause(connection: Connection, pipeline: str, key: str, *, by: str, reason: str | None) -> int:
+    return len(await connection.fetch(_sql.pause, pipeline, key, by, reason))
 
 
 async def configure(

@@ -34,7 +34,7 @@ async def reprocess(
     return [row["task_id"] for row in rows]
 
 
-# Those that have ended so, with their jobs; held until the transaction ends.
+# Those of the tasks that have ended in one of the states until then, with their jobs; held until the transaction ends.
 # task_ids, statuses, until
 hold_ended = Pairs[[Sequence[int], Sequence[int], datetime], int, int | None](_sql.hold_ended)
 

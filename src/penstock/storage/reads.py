@@ -179,11 +179,15 @@ position = Record[[int], Row](_sql.position, dict)
 servers_of_stage = Records[[int], Row](_sql.servers_of_stage, dict, json=("status",))  # stage
 leased_of_stage = Value[[int], int](_sql.leased_of_stage)  # stage
 leased_of_lane = Value[[str, int], int](_sql.leased_of_lane)  # pipeline, lane
-# stage, lane, run_at, task_id, at_most
-ahead_in_lane = Value[[int, int, datetime, int, int], int](_sql.ahead_in_lane)
 pipelines = Column[[], str](_sql.pipelines)
 skewed = Records[[float], Row](_sql.skewed, dict)  # longer_than_seconds
 stages_without_worker = Records[[], Row](_sql.stages_without_worker, dict)
+
+
+async def ahead_in_lane(
+    connection: Connection, *, stage: int, lane: int, run_at: datetime, task_id: int, at_most: int
+) -> int:
+    return int(await connection.fetchval(_sql.ahead_in_lane, stage, lane, run_at, task_id, at_most))
 
 
 async def job_movements(connection: Connection, job_ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:

@@ -69,9 +69,6 @@ database_now = Value[[], datetime](_sql.now)
 due = Records[[int], Schedule](_sql.due, Schedule, json=_JSON)  # limit
 # First statement of a fire's transaction.
 bound = Command[[]](_sql.bound)
-# False: somebody else has moved it, moves it now, or has paused it. Then there is nothing to fire.
-# name, expected, next_fire_at, fired_at
-advance = Changed[[str, datetime, datetime | None, datetime | None]](_sql.advance)
 fire = Records[[str, Sequence[datetime], Sequence[str]], Fire](_sql.fire, Fire)  # name, times, keys
 fail = Changed[[str, datetime, datetime | None, str]](_sql.fail)  # name, expected, next_fire_at, error
 # None where there is no such schedule.
@@ -86,6 +83,13 @@ get = Record[[str], Schedule](_sql.get, Schedule, json=_JSON)
 listing = Records[[], Schedule](_sql.list, Schedule, json=_JSON)
 names = Column[[], str](_sql.known)
 pipelines = Column[[], str](_sql.pipelines)
+
+
+async def advance(
+    connection: Connection, name: str, *, expected: datetime, next_fire_at: datetime | None, fired_at: datetime | None
+) -> bool:
+    """False: somebody else has moved it, moves it now, or has paused it. Then there is nothing to fire."""
+    return await connection.fetchval(_sql.advance, name, expected, next_fire_at, fired_at) is not None
 
 
 async def declare(connection: Connection, declared: Sequence[NewSchedule], source: str) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from penstock.insight.wording import ago, failure
+from penstock.observe.wording import ago, failure
 from penstock.terminal.output import shown
 
 

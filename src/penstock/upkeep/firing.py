@@ -81,7 +81,9 @@ class Schedules:
         newest = planned.times[-1] if planned.times else None
         async with connection.transaction():
             await schedules.bound(connection)
-            if not await schedules.advance(connection, schedule.name, due_at, planned.next_fire_at, newest):
+            if not await schedules.advance(
+                connection, schedule.name, expected=due_at, next_fire_at=planned.next_fire_at, fired_at=newest
+            ):
                 return None
             if planned.times:
                 keys = [fire_key(schedule.name, at) for at in planned.times]

@@ -19,7 +19,7 @@ from penstock.console.files.zip_images import Picture
 from penstock.console.storage.files import CHUNK_BYTES
 from penstock.core.define import Offer
 from penstock.errors import PermanentError
-from penstock.insight.wording import counted
+from penstock.observe.wording import counted
 
 # Of the request. A workbook or an archive up to here is looked into; of a table its beginning is enough.
 MOST_BYTES = 32 * 1024 * 1024 + 64 * 1024

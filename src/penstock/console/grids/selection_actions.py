@@ -20,9 +20,9 @@ from penstock.console.storage.selections import Selection
 from penstock.core.context import Context
 from penstock.core.enqueue import EnqueueOptions, encoded_rows
 from penstock.errors import NotKnown, UsageError
-from penstock.insight.wording import counted
 from penstock.lifecycle import State
 from penstock.model import Cancel
+from penstock.observe.wording import counted
 from penstock.storage import jobs, outcomes, queue
 from penstock.storage.items import ItemPosition
 

@@ -14,8 +14,8 @@ from penstock.application import Penstock
 from penstock.config import Settings
 from penstock.console.http.metrics import Metrics
 from penstock.console.live.stream import BURST, Hub
-from penstock.insight.wording import stage_label
 from penstock.observe.changes import Changes
+from penstock.observe.wording import stage_label
 from penstock.storage import changes
 from penstock.storage.database import DATABASE_FAULTS, Link
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.errors import PermanentError
 from penstock.extensions.catalogue.folding import fold, tidy
-from penstock.insight.wording import counted
+from penstock.observe.wording import counted
 
 # Role → headings that mean it, the surest first, as `fold` writes them: English, German, Dutch, French and
 # Spanish. A column has one role, and the roles are given away in this order: what is more special comes first.

@@ -15,7 +15,7 @@ from penstock.console.files.refused import FileRefused
 from penstock.errors import UsageError
 from penstock.extensions.linking.project import ROLES, Role
 from penstock.insight.record import WIRE
-from penstock.insight.wording import counted
+from penstock.observe.wording import counted
 
 # JSON is read whole; larger datasets come as CSV or XLSX.
 MOST_JSON_BYTES = 32 * 1024 * 1024

@@ -1,5 +1,5 @@
 -- Jobs that call back when their last task has ended. The columns are those of `jobs`; penstock.jobs.callback holds
--- {"pipeline", "arguments", "options"}, as core/fan_in.py writes it.
+-- {"pipeline", "arguments", "options"}, as core/enqueue.py writes it.
 
 -- name: set
 -- In the transaction that stores the tasks. A job calls back once: a second wish matches nothing. The size is that of

@@ -18,7 +18,7 @@ from penstock.extensions.sites.commands.status import (
     not_started,
     written,
 )
-from penstock.insight.wording import counted
+from penstock.observe.wording import counted
 from penstock.terminal.command import command
 from penstock.terminal.progress import Progress
 from penstock.terminal.readable import clean

@@ -9,7 +9,7 @@ import typer
 from penstock.control.acting import By
 from penstock.errors import UsageError
 from penstock.extensions.sites.commands.status import JobArgument
-from penstock.insight.wording import counted
+from penstock.observe.wording import counted
 from penstock.terminal.command import command
 from penstock.terminal.output import Column
 from penstock.terminal.readable import clean, short

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.errors import InvalidSetting, UsageError
-from penstock.insight.wording import counted
+from penstock.observe.wording import counted
 from penstock.terminal.command import command
 from penstock.terminal.output import Column
 from penstock.terminal.pages import LimitOption, show_page

@@ -35,7 +35,7 @@ from penstock.extensions.sites.report.blocks import (
     line,
     theirs,
 )
-from penstock.insight.wording import counted
+from penstock.observe.wording import counted
 
 MEANING = (
     "Coverage asks whether one sentence on the pages that were read comes near enough in meaning to an answer of the "

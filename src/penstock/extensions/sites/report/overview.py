@@ -23,7 +23,7 @@ from penstock.extensions.sites.report.blocks import (
     safe_link,
     theirs,
 )
-from penstock.insight.wording import counted
+from penstock.observe.wording import counted
 
 # Rows of an overview, and sites of it with a part of their own. A page has to stay one that a browser opens at once.
 MOST_ROWS = 1000

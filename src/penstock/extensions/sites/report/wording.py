@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from penstock.extensions.sites.findings import AnswerCell, PromptKind, Share
-from penstock.insight.wording import counted
 from penstock.language.sentences import sentences
+from penstock.observe.wording import counted
 
 KINDS = {
     PromptKind.TOPIC: "Topics",

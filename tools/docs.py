@@ -88,7 +88,7 @@ def bodies() -> str:
     default = Settings.model_construct()
     rows = [
         (f"`{method} {route.path}`", *(_bytes(one, default) for one in (limits.json, limits.form or limits.json)))
-        for router in (*routers(), *extension_routers(showcase))
+        for router in (*routers(), *(router for router, _ in extension_routers(showcase)))
         for route in _routes(router)
         if (limits := limits_of(route.endpoint)) is not OTHERS
         for method in sorted(route.methods)

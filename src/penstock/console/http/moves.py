@@ -4,6 +4,9 @@ The lifecycle table says what each state allows. Here stands what the API refuse
 nothing, an action on other items runs once, and an edited item lives on in its copy.
 """
 
+from collections.abc import Sequence
+from functools import cache
+
 from penstock import lifecycle
 from penstock.application import Penstock
 from penstock.console.http.actor import Actor, Role
@@ -16,16 +19,20 @@ _OF_ACTIONS = frozenset({"cancel", "pause", "resume", "delete", "reprioritise"})
 
 def of_item(
     actor: Actor, app: Penstock, state: State, *, pipeline: str | None, job_id: int | None, replaced: bool
-) -> list[str]:
+) -> Sequence[str]:
     """``replaced``: an edited copy runs in its place."""
     if replaced or not _operates(actor):
         return []
-    allowed = [name for name in lifecycle.BY_PEOPLE[state] if job_id is None or _repeats(pipeline, name)]
     declared = app.pipelines.get(pipeline or "")
-    if declared is not None and declared.internal:
-        # Its inputs are made by code.
-        return [name for name in allowed if name != "edit"]
-    return allowed
+    # The inputs of an internal one are made by code.
+    editable = declared is None or not declared.internal
+    return _of_state(state, editable=editable, repeats=job_id is None or not is_internal(pipeline or ""))
+
+
+@cache
+def _of_state(state: State, *, editable: bool, repeats: bool) -> tuple[str, ...]:
+    allowed = [name for name in lifecycle.BY_PEOPLE[state] if repeats or name in _OF_ACTIONS]
+    return tuple(name for name in allowed if editable or name != "edit")
 
 
 def of_job(actor: Actor, state: JobState, *, pipeline: str) -> list[str]:

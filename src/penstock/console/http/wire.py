@@ -1,6 +1,8 @@
 """The form of everything on the wire: camelCase, nothing unknown accepted, ids that fit the database."""
 
+from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cache
 from typing import Annotated, Any, Literal, Self
 
 from fastapi import Path
@@ -22,8 +24,20 @@ class Wire(BaseModel):
     @classmethod
     def from_record(cls, record: object, **more: Any) -> Self:
         """Its fields of the same names, and ``more``: what has another name there, or is not there."""
-        same = {name: getattr(record, name) for name in cls.model_fields if name not in more and hasattr(record, name)}
+        names = _shared(cls, record.__class__) if is_dataclass(record) else _held(cls, record)
+        same = {name: getattr(record, name) for name in names if name not in more}
         return cls.model_validate({**same, **more})
+
+
+def _held(model: type[BaseModel], record: object) -> tuple[str, ...]:
+    return tuple(name for name in model.model_fields if hasattr(record, name))
+
+
+@cache
+def _shared(model: type[BaseModel], record: type[Any]) -> tuple[str, ...]:
+    """Fields of the model that a dataclass has too, as a field or as a property: the same for each of its records."""
+    own = {field.name for field in fields(record)}
+    return tuple(name for name in model.model_fields if name in own or hasattr(record, name))
 
 
 def named(value: object) -> object:

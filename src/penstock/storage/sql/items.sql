@@ -144,7 +144,8 @@ from penstock.tasks
 where job_id = $1 and id >= $2 and replaces is null order by id limit 1
 
 -- name: rows
--- Everything a list shows about these tasks of jobs; others are left out. A result that is too large for a list is left out, and said so.
+-- Everything a list shows about these tasks of jobs; tasks of no job are left out. So is a result that is too large for
+-- a list, and the row says so.
 select t.id as item_id, t.job_id, t.input::text as input, t.created_at, now() as read_at,
        coalesce(q.stage, o.stage) as stage_id, s.pipeline, s.name as stage,
        penstock.task_state(o.status, q.worker, l.cancelled_at) as status,

@@ -144,7 +144,8 @@ class RedisLink:
             return self._away(said)
         if "BUSYGROUP" in said:
             return GroupExists(said)
-        if "NOGROUP" in said or "UNBLOCKED" in said:
+        # The last of them is what XINFO says of a stream that is gone.
+        if "NOGROUP" in said or "UNBLOCKED" in said or "no such key" in said:
             return GroupMissing(said)
         return self._refusal(said) if isinstance(error, ResponseError) else self._away(said)
 
